@@ -1,0 +1,382 @@
+package executor
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/pprof"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cadre-go/cadre/diagnostics"
+	"github.com/cadre-go/cadre/internal/frame"
+	"github.com/cadre-go/cadre/internal/link"
+	"github.com/cadre-go/cadre/internal/report"
+	"github.com/cadre-go/cadre/timer"
+)
+
+// core is the pool itself. Goroutines, tasks and the timer hold the core and
+// never the Pool, so that a Pool that was dropped can be noticed.
+//
+// Who writes what: the gate, the ring and the idle stack are shared by all
+// and changed by single atomic steps (the stack under a lock of its own); all
+// else is under mu. The order of locks is mu before the stack's.
+type core struct {
+	Config // with defaults
+	log    report.Logger
+	life   context.Context // of every task; ends when shutdown escalates, or with the pool
+	end    context.CancelCauseFunc
+	labels context.Context // of a worker that runs no task, or one without labels
+	timer  *timer.Timer
+	base   time.Time // what since is measured from
+	limit  int       // places: Size + QueueLimit
+
+	errFull, errClosed *RejectedError
+
+	gate     gate
+	_        [56]byte
+	ring     ring
+	idle     idle
+	rejected atomic.Uint64
+	lookers  atomic.Int32 // waits that want to know of operations queued later
+
+	// mu protects what follows. Nothing foreign runs under it.
+	mu      sync.Mutex
+	workers []*worker
+	guests  guests  // stand-ins and the discarder
+	waiters waiters // of PostWait and Map, in order
+	look    chan struct{}
+
+	// What Stats cannot read off the gate. A task that simply finishes
+	// changes nothing here, so that the common case costs one atomic step.
+	seenTicket uint64 // of the gate, when tickets was last brought up to date
+	tickets    uint64 // tasks admitted through the ring, in all
+	direct     uint64 // tasks admitted straight to a stand-in
+	lent       int    // tasks on stand-ins: accepted, not ended, without a place
+	settling   int    // places whose task has ended but whose callbacks still run
+	ends       [stateMask + 1]uint64
+
+	closing   bool
+	alive     int           // goroutines of the pool, and one for the timer
+	changed   chan struct{} // closed and replaced when alive or a call from inside changes
+	inside    []*insideCall
+	escalated chan struct{} // nil until shutdown escalates; closed when every discard is settled
+	announced bool
+	done      chan struct{}
+}
+
+// newCore starts the pool that cfg, which has its defaults, describes.
+func newCore(cfg Config) (*core, error) {
+	tm, err := timer.New(timer.Config{Name: cfg.Name, Clock: cfg.Clock, Logger: cfg.Logger})
+	if err != nil {
+		return nil, err
+	}
+	c := &core{
+		Config:    cfg,
+		log:       report.Logger{To: cfg.Logger},
+		labels:    pprof.WithLabels(context.Background(), pprof.Labels("executor", cfg.Name)),
+		timer:     tm,
+		limit:     cfg.Size + cfg.QueueLimit,
+		errFull:   &RejectedError{Pool: cfg.Name, Reason: ErrQueueFull, Size: cfg.Size, QueueLimit: cfg.QueueLimit},
+		errClosed: &RejectedError{Pool: cfg.Name, Reason: ErrClosed, Size: cfg.Size, QueueLimit: cfg.QueueLimit},
+		alive:     cfg.Size + 1,
+		changed:   make(chan struct{}),
+		done:      make(chan struct{}),
+	}
+	c.life, c.end = context.WithCancelCause(context.Background())
+	c.base = c.clock()
+	c.ring.init(c.limit)
+	c.workers = make([]*worker, cfg.Size)
+	link.OnDone(tm, func() { c.leave(nil) })
+	for i := range c.workers {
+		c.workers[i] = &worker{seat: seat{core: c, index: i}, wake: make(chan struct{}, 1)}
+	}
+	for _, w := range c.workers {
+		go w.loop()
+	}
+	return c, nil
+}
+
+func (c *core) clock() time.Time {
+	if c.Clock == nil {
+		return time.Now()
+	}
+	return c.Clock.Now()
+}
+
+// now is the time since the pool was made. With package time it costs about
+// half of a time.Now.
+func (c *core) now() time.Duration {
+	if c.Clock == nil {
+		return time.Since(c.base)
+	}
+	return c.Clock.Now().Sub(c.base)
+}
+
+// post admits j, or says why not; it does not count the rejection. t is the
+// task to use, or nil.
+//
+// The order of answers is closed, a done ctx, full.
+func (c *core) post(ctx context.Context, t *task, j job) error {
+	if c.gate.load().closed() {
+		return c.errClosed
+	}
+	if err := c.badContext(ctx); err != nil {
+		return err
+	}
+	operation := t != nil
+	for made := false; ; {
+		r := c.gate.load()
+		switch {
+		case r.closed():
+			return c.errClosed
+		case r.places() >= c.limit:
+			return c.errFull
+		case r.slow():
+			if c.postersWait() {
+				return c.errFull // the place is theirs
+			}
+			continue
+		case !c.ring.room(r.ticket()):
+			c.compact()
+			continue
+		}
+		if !made { // not for a task that is rejected anyway
+			var carries bool
+			t, carries = c.prepare(ctx, t, j)
+			made, operation = true, operation || carries
+		}
+		if c.gate.admit(r) {
+			c.ring.push(t, r.ticket())
+			c.admitted(r.ticket(), operation)
+			return nil
+		}
+	}
+}
+
+// badContext refuses a ctx that is done.
+func (c *core) badContext(ctx context.Context) error {
+	err := ctx.Err()
+	if err == nil {
+		return nil
+	}
+	return &RejectedError{c.Name, context.Cause(ctx), c.Size, c.QueueLimit, err}
+}
+
+// prepare makes the task of j under ctx: this is where a caller's diagnostic
+// context is captured. carries tells that the task carries an operation that
+// somebody may await.
+func (c *core) prepare(ctx context.Context, t *task, j job) (_ *task, carries bool) {
+	if t == nil {
+		t = &task{}
+	}
+	t.values, t.core, t.job = valuesOf(ctx), c, j
+	if f := frame.Of(ctx); f != nil {
+		t.scope.Start(frame.Merge(frame.Parts(f)))
+		if op := f.Op(); op != nil {
+			op.Carried(t)
+			carries = true
+		}
+	}
+	return t, carries
+}
+
+// admitted follows up on a push.
+func (c *core) admitted(ticket uint64, operation bool) {
+	c.idle.wakeOne()
+	if operation && c.lookers.Load() > 0 {
+		c.lookAgain()
+	}
+	if ticket&(ticketMask>>2) == 0 {
+		c.mu.Lock()
+		c.countLocked(c.gate.load())
+		c.mu.Unlock()
+	}
+}
+
+// countLocked brings tickets up to date. It runs at least four times for each
+// time that the gate's 36 bits go round.
+func (c *core) countLocked(r reading) {
+	c.tickets += (r.ticket() - c.seenTicket) & ticketMask
+	c.seenTicket = r.ticket()
+}
+
+// compact makes room in a ring full of holes. While it holds the gate slow no
+// tickets are given out but under mu.
+func (c *core) compact() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r := c.slowLocked()
+	if !c.ring.room(r.ticket()) {
+		c.ring.compact(r.ticket())
+	}
+	c.fastLocked()
+}
+
+// slowLocked makes the gate slow and returns what it shows then.
+func (c *core) slowLocked() reading {
+	for {
+		r := c.gate.load()
+		if r.slow() || c.gate.goSlow(r) {
+			return c.gate.load()
+		}
+	}
+}
+
+// fastLocked lets posts by without the lock, unless others wait for places.
+func (c *core) fastLocked() {
+	if c.waiters.first == nil {
+		c.gate.goFast()
+	}
+}
+
+// pop takes the first task that is still to be run, as state.
+func (c *core) pop(state uint64) *task {
+	for {
+		t, frozen := c.ring.pop()
+		if frozen {
+			c.mu.Lock() // the ring is being compacted
+			c.mu.Unlock()
+			continue
+		}
+		if t == nil || t.claim(state) {
+			return t
+		}
+	}
+}
+
+// drained reports whether nothing is queued and nothing will be.
+func (c *core) drained() bool {
+	r := c.gate.load()
+	return r.closed() && c.ring.empty(r.ticket())
+}
+
+// ended accounts for the end of a task that held a place and gives the place
+// back. A task that simply finished, and whose callbacks do not run on, takes
+// the short way.
+func (c *core) ended(end uint64, hold bool) (closed bool) {
+	if end == finished && !hold {
+		return c.freed(c.gate.leave())
+	}
+	c.mu.Lock()
+	if end != finished {
+		c.ends[end]++
+	}
+	if hold {
+		c.settling++
+		c.mu.Unlock()
+		return false
+	}
+	r := c.gate.leave()
+	c.mu.Unlock()
+	return c.freed(r)
+}
+
+// release gives back a place that ended held for a task's callbacks.
+func (c *core) release() {
+	c.mu.Lock()
+	c.settling--
+	r := c.gate.leave()
+	c.mu.Unlock()
+	c.freed(r)
+}
+
+// freed passes a place on to whoever waits for one; r is what the gate showed
+// when the place came back. It reports whether the gate was closed.
+func (c *core) freed(r reading) (closed bool) {
+	if r.slow() {
+		c.grant()
+	}
+	return r.closed()
+}
+
+// Stats is one consistent reading of a pool. At every instant
+//
+//	Attempted = Accepted + Rejected
+//	Accepted  = Queued + Running + Finished + Panicked + Exited + Skipped + Discarded
+type Stats struct {
+	Name             string
+	Size, QueueLimit int
+	Workers          int // goroutines that serve the queue: Size until shutdown
+	Queued           int // accepted tasks beyond those that have a worker
+	Running          int // tasks that have a worker, if only just, or a stand-in
+	Lent             int // of these, tasks on a stand-in; Running - Lent <= Size
+
+	Attempted uint64 // posts decided, of whatever kind
+	Accepted  uint64
+	Rejected  uint64
+	Finished  uint64 // the function returned, with an error or without
+	Panicked  uint64
+	Exited    uint64 // the function called runtime.Goexit
+	Skipped   uint64 // canceled while queued
+	Discarded uint64 // given up by a shutdown
+}
+
+func (c *core) stats() Stats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r := c.gate.load() // everything that is not under mu, in one step
+	c.countLocked(r)
+	workers := 0
+	for _, w := range c.workers {
+		if !w.gone {
+			workers++
+		}
+	}
+	onWorkers := min(r.places(), c.Size)
+	s := Stats{
+		Name: c.Name, Size: c.Size, QueueLimit: c.QueueLimit, Workers: workers,
+		Queued:   r.places() - onWorkers,
+		Running:  onWorkers - c.settling + c.lent,
+		Lent:     c.lent,
+		Accepted: c.tickets + c.direct,
+		Rejected: c.rejected.Load(),
+		Panicked: c.ends[panicked], Exited: c.ends[exited],
+		Skipped: c.ends[skipped], Discarded: c.ends[discarded],
+	}
+	s.Attempted = s.Accepted + s.Rejected
+	s.Finished = s.Accepted - uint64(s.Queued+s.Running) - s.Panicked - s.Exited - s.Skipped - s.Discarded
+	return s
+}
+
+func (c *core) running() []TaskInfo {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.runningLocked()
+}
+
+func (c *core) runningLocked() []TaskInfo {
+	var infos []TaskInfo
+	now := c.now()
+	for _, w := range c.workers {
+		infos = w.seat.describe(infos, now)
+	}
+	for g := c.guests.first; g != nil; g = g.next {
+		infos = g.seat.describe(infos, now)
+	}
+	return infos
+}
+
+// describe appends what s runs.
+func (s *seat) describe(infos []TaskInfo, now time.Duration) []TaskInfo {
+	t := s.current.Load()
+	if t == nil || !t.active() {
+		return infos
+	}
+	age := max(now-time.Duration(s.since.Load()), 0)
+	return append(infos, TaskInfo{s.index, diagnostics.Capture(t), age})
+}
+
+func (c *core) logAttrs(attrs ...slog.Attr) []slog.Attr {
+	return append([]slog.Attr{slog.String("pool", c.Name)}, attrs...)
+}
+
+// reportEnd logs what foreign code under ctx ended with instead of returning.
+func (c *core) reportEnd(ctx context.Context, msg string, value any, stack []byte) {
+	attrs := c.logAttrs(slog.Any("panic", value))
+	if stack != nil {
+		attrs = append(attrs, slog.String("stack", string(stack)))
+	}
+	c.log.Error(ctx, fmt.Sprintf("executor: %s", msg), attrs...)
+}

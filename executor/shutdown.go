@@ -1,0 +1,330 @@
+package executor
+
+import (
+	"context"
+	"log/slog"
+	"runtime"
+	"runtime/debug"
+	"runtime/pprof"
+	"slices"
+	"time"
+
+	"github.com/cadre-go/cadre/diagnostics"
+	"github.com/cadre-go/cadre/future"
+	"github.com/cadre-go/cadre/internal/goid"
+	"github.com/cadre-go/cadre/internal/link"
+)
+
+// bound ends a wait: a context, or a timer of the pool's clock.
+type bound struct {
+	ctx     context.Context
+	expired <-chan time.Time
+}
+
+// cause says why the wait ended, and with what Err.
+func (b bound) cause() (cause, err error) {
+	if err := b.ctx.Err(); err != nil {
+		return context.Cause(b.ctx), err
+	}
+	return context.DeadlineExceeded, context.DeadlineExceeded
+}
+
+// insideCall is a call of Shutdown on a goroutine of the pool. It does not wait
+// for goroutines that are themselves inside such a call, nor for those that
+// wait for such a goroutine's task.
+type insideCall struct {
+	seats []*seat // the caller's, and those whose slots it runs on
+	timer bool    // the caller is the timer's goroutine
+	rest  bool    // all others had ended at some instant
+}
+
+// shutdown closes the pool and waits within b; see Pool.Shutdown.
+func (c *core) shutdown(b bound) error {
+	started := c.now()
+	c.close()
+	err := c.await(b)
+	c.announce(err == nil, c.now()-started)
+	return err
+}
+
+// close refuses new work from this instant on.
+func (c *core) close() {
+	c.gate.close()
+	c.mu.Lock()
+	c.closing = true
+	c.mu.Unlock()
+	c.refuseWaiters()
+	for range c.workers {
+		c.idle.wakeOne()
+	}
+	link.Stop(c.timer)
+}
+
+// await waits until the pool has ended, or all of it that a call from inside
+// can wait for. At the end of b it escalates.
+func (c *core) await(b bound) error {
+	call := c.callFromInside()
+	if call == nil {
+		select {
+		case <-c.done:
+			return nil
+		case <-b.ctx.Done():
+		case <-b.expired:
+		}
+		select {
+		case <-c.done: // a pool that has ended wins over a ctx that has
+			return nil
+		default:
+			return c.giveUp(b)
+		}
+	}
+	defer c.leaveCall(call)
+	for {
+		c.mu.Lock()
+		rest, changed := call.rest, c.changed
+		c.mu.Unlock()
+		if rest {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-b.ctx.Done():
+			return c.giveUp(b)
+		case <-b.expired:
+			return c.giveUp(b)
+		}
+	}
+}
+
+// callFromInside registers a call of Shutdown on one of the pool's own
+// goroutines; nil if this is none of them.
+func (c *core) callFromInside() *insideCall {
+	id := goid.ID()
+	call := &insideCall{timer: link.Inside(c.timer, id)}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for s := c.seatLocked(id); s != nil; s = s.lender {
+		call.seats = append(call.seats, s)
+	}
+	if !call.timer && call.seats == nil {
+		return nil
+	}
+	for _, s := range call.seats {
+		s.calls++
+	}
+	c.inside = append(c.inside, call)
+	c.changedLocked()
+	return call
+}
+
+func (c *core) leaveCall(call *insideCall) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range call.seats {
+		s.calls--
+	}
+	c.inside = slices.DeleteFunc(c.inside, func(other *insideCall) bool { return other == call })
+}
+
+// seatLocked returns the seat of goroutine id.
+func (c *core) seatLocked(id uint64) *seat {
+	for _, w := range c.workers {
+		if w.id.Load() == id && !w.gone {
+			return &w.seat
+		}
+	}
+	for g := c.guests.first; g != nil; g = g.next {
+		if g.id.Load() == id {
+			return &g.seat
+		}
+	}
+	return nil
+}
+
+// changedLocked follows up on a change of alive or of inside.
+func (c *core) changedLocked() {
+	outside := c.alive
+	for _, w := range c.workers {
+		if w.calls > 0 && !w.gone {
+			outside--
+		}
+	}
+	for g := c.guests.first; g != nil; g = g.next {
+		if g.calls > 0 {
+			outside--
+		}
+	}
+	if slices.ContainsFunc(c.inside, func(call *insideCall) bool { return call.timer }) {
+		outside--
+	}
+	if outside <= 0 {
+		for _, call := range c.inside {
+			call.rest = true
+		}
+	}
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// enterLocked counts a goroutine that is about to start.
+func (c *core) enterLocked(g *guest) {
+	c.guests.add(g)
+	c.alive++
+}
+
+func (c *core) leaveGuest(g *guest) {
+	c.mu.Lock()
+	c.guests.remove(g)
+	c.mu.Unlock()
+	c.leave(nil)
+}
+
+// leave is the last thing that a goroutine of the pool does: w's, if w is not
+// nil. The last of all ends the pool.
+func (c *core) leave(w *worker) {
+	if w != nil {
+		c.passOn() // the others may go too
+	}
+	c.mu.Lock()
+	if w != nil {
+		w.gone = true
+	}
+	c.alive--
+	last := c.alive == 0
+	if c.closing {
+		c.changedLocked()
+	}
+	c.mu.Unlock()
+	if last {
+		c.end(ErrClosed)
+		close(c.done)
+	}
+}
+
+// giveUp is the end of a wait that b cut short. The first one escalates.
+func (c *core) giveUp(b bound) error {
+	dropped := c.escalate()
+	cause, err := b.cause()
+	e := &ShutdownError{Pool: c.Name, Cause: cause, Running: c.running(), ctxErr: err}
+	for _, t := range dropped {
+		e.Discarded = append(e.Discarded, TaskInfo{Worker: -1, Diagnostics: diagnostics.Capture(t)})
+	}
+	return e
+}
+
+// escalate discards what is queued and cancels what runs, once. When it
+// returns, to whomever, every discarded task has its outcome.
+func (c *core) escalate() (dropped []*task) {
+	c.mu.Lock()
+	if settled := c.escalated; settled != nil {
+		c.mu.Unlock()
+		<-settled
+		return nil
+	}
+	if c.alive == 0 { // it has just ended by itself
+		c.mu.Unlock()
+		return nil
+	}
+	settled := make(chan struct{})
+	c.escalated = settled
+	dropped = c.dropLocked()
+	g := &guest{seat: seat{core: c, index: -1}}
+	c.enterLocked(g)
+	c.mu.Unlock()
+
+	reason := &discardedError{c.Name}
+	callbacks := make([]func(), len(dropped))
+	for i, t := range dropped {
+		callbacks[i] = t.job.discard(reason)
+		t.job = nil
+	}
+	c.end(ErrClosed)
+	link.Abort(c.timer)
+	close(settled)
+	go g.discard(dropped, callbacks, reason)
+	return dropped
+}
+
+// announce writes the one record of the end.
+func (c *core) announce(drained bool, took time.Duration) {
+	c.mu.Lock()
+	first := !c.announced
+	c.announced = true
+	c.mu.Unlock()
+	if first {
+		c.log.Info(context.Background(), "executor: shut down", c.logAttrs(
+			slog.Int("size", c.Size), slog.Bool("drained", drained), slog.Duration("duration", took))...)
+	}
+}
+
+// discard is the goroutine that tells of discarded tasks.
+func (g *guest) discard(dropped []*task, callbacks []func(), reason error) {
+	left := dropped
+	defer func() {
+		if len(left) > 0 { // a callback called runtime.Goexit
+			go g.discard(left, callbacks[len(dropped)-len(left):], reason)
+			return
+		}
+		g.core.leaveGuest(g)
+	}()
+	pprof.SetGoroutineLabels(g.core.labels)
+	g.id.Store(goid.ID())
+	for i, t := range dropped {
+		left = dropped[i+1:]
+		g.tell(t, callbacks[i], reason)
+	}
+}
+
+// tell runs what is foreign about one discarded task, each under a net of its
+// own.
+func (g *guest) tell(t *task, callbacks func(), reason error) {
+	c := g.core
+	defer pprof.SetGoroutineLabels(c.labels)
+	if labeled(t.values) {
+		pprof.SetGoroutineLabels(t)
+	}
+	c.log.Warn(t, "executor: task discarded", c.logAttrs(slog.Any("error", reason))...)
+	if callbacks != nil {
+		defer c.netted(t, "a callback", callbacks)
+	}
+	if c.OnDiscard != nil {
+		c.netted(t, "OnDiscard", func() { c.OnDiscard(t, reason) })
+	}
+}
+
+// netted runs foreign code under t, and reports how it ended if it did not
+// return; a Goexit goes on.
+func (c *core) netted(t *task, what string, fn func()) {
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		if v := recover(); v != nil {
+			c.reportEnd(t, what+" panicked", v, debug.Stack())
+			return
+		}
+		c.reportEnd(t, what+" called runtime.Goexit", future.ErrGoexit, nil)
+	}()
+	fn()
+	returned = true
+}
+
+// dropLocked takes everything out of the queue.
+func (c *core) dropLocked() []*task {
+	var dropped []*task
+	for {
+		t, _ := c.ring.pop() // not frozen: that takes mu
+		if t != nil {
+			if t.claim(discarded) {
+				dropped = append(dropped, t)
+				c.ends[discarded]++
+				c.gate.leave()
+			}
+		} else if c.drained() {
+			return dropped
+		} else {
+			runtime.Gosched() // whoever has the next ticket is about to push
+		}
+	}
+}

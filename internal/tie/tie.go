@@ -1,0 +1,49 @@
+// Package tie registers something with a context for exactly as long as it is
+// pending.
+package tie
+
+import (
+	"context"
+	"runtime/pprof"
+	"sync"
+)
+
+// Tie is one registration with a context. The zero Tie is ready to use.
+type Tie struct {
+	mu   sync.Mutex // protects what follows
+	stop func() bool
+	over bool
+}
+
+// To has end called with ctx's cause when ctx ends, on a goroutine of its own
+// whose labels are cleared, unless the tie was cut before.
+func (t *Tie) To(ctx context.Context, end func(cause error)) {
+	if ctx.Done() == nil {
+		return
+	}
+	stop := context.AfterFunc(ctx, func() {
+		// The goroutine came with the labels of whoever ended ctx.
+		pprof.SetGoroutineLabels(context.Background())
+		end(context.Cause(ctx))
+	})
+	t.mu.Lock()
+	over := t.over
+	if !over {
+		t.stop = stop
+	}
+	t.mu.Unlock()
+	if over { // cut while it was being tied
+		stop()
+	}
+}
+
+// Cut ends the registration, now or as soon as it is made.
+func (t *Tie) Cut() {
+	t.mu.Lock()
+	stop := t.stop
+	t.stop, t.over = nil, true
+	t.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
+}
