@@ -1,0 +1,70 @@
+# "make test" needs Go and make alone. race and stress need a C compiler as
+# well, and lint fetches its tool the first time.
+
+COUNT      ?= 1    ## race: runs of each test
+CPU        ?=      ## race: list of GOMAXPROCS values, as in 1,2,8
+TIMEOUT    ?= 60m  ## race, stress, bench: limit of one package
+STRESSTIME ?= 2m   ## stress: time for each stress test
+FUZZTIME   ?= 30s  ## fuzz: time for each fuzz target
+FLOOR      ?= 95   ## cover: least percentage of a package's statements
+BENCH      ?= .    ## bench, bench-quick: pattern of the benchmarks
+BENCHCOUNT ?= 6    ## bench: runs of each benchmark
+
+# The nested modules, and those among them that have packages of their own.
+NESTED = $(patsubst %/go.mod,%,$(shell find . -mindepth 2 -name go.mod -not -path '*/testdata/*'))
+CODE   = . $(filter-out ./internal/tools,$(NESTED))
+
+STATICCHECK = go tool -modfile=$(CURDIR)/internal/tools/go.mod staticcheck
+
+.PHONY: help fmt fmt-check vet lint test race stress fuzz cover sig bench bench-quick tidy check
+.NOTPARALLEL:
+
+help: ## lists the targets and the variables
+	@awk -F ' *## ' '/^[a-z-]+:.*## / { sub(/:.*/, "", $$1); printf "%-12s %s\n", $$1, $$2 } \
+		/^[A-Z]+ *\?=.*## / { sub(/ *\?= */, "=", $$1); v[n++] = sprintf("%-15s %s", $$1, $$2) } \
+		END { print ""; for (i = 0; i < n; i++) print v[i] }' $(MAKEFILE_LIST)
+
+fmt: ## formats all Go files
+	gofmt -w .
+
+fmt-check: ## fails if a Go file is not formatted
+	@list=$$(gofmt -l .) && if [ -n "$$list" ]; then echo "not formatted (make fmt):"; echo "$$list"; exit 1; fi
+
+vet: ## runs go vet in every module
+	@set -e; for m in $(CODE); do echo "vet $$m"; (cd $$m && go vet ./...); done
+
+lint: ## runs staticcheck in every module
+	@set -e; for m in $(CODE); do echo "staticcheck $$m"; (cd $$m && $(STATICCHECK) ./...); done
+
+test: ## runs all tests, those of the API record, go.mod and the architecture too
+	CGO_ENABLED=0 go test ./...
+
+race: ## runs all tests under the race detector, in random order
+	CGO_ENABLED=1 go test -race -shuffle=on -count=$(COUNT) $(if $(CPU),-cpu=$(CPU)) -timeout=$(TIMEOUT) ./...
+
+stress: ## runs the stress tests under the race detector, at length
+	CADRE_STRESS=$(STRESSTIME) CGO_ENABLED=1 go test -race -run=Stress -count=1 -timeout=$(TIMEOUT) ./...
+
+fuzz: ## runs every fuzz target in turn
+	@list=$$(go test -list='^Fuzz' ./...) || { echo "$$list"; exit 1; }; \
+	echo "$$list" | awk '/^Fuzz/ { f[n++] = $$1 } /^ok/ { for (i = 0; i < n; i++) print $$2, f[i]; n = 0 }' | \
+	while read -r pkg name; do \
+		echo "fuzz $$pkg $$name"; go test -run='^$$' -fuzz="^$$name\$$" -fuzztime=$(FUZZTIME) $$pkg || exit 1; \
+	done
+
+cover: ## says which statements of production packages their own tests leave out
+	CGO_ENABLED=0 go run ./internal/cover -floor=$(FLOOR)
+
+sig: ## rewrites the API record in sig/
+	go run ./internal/apisig/cmd
+
+bench: ## runs the benchmarks in bench/
+	cd bench && go test -run='^$$' -bench='$(strip $(BENCH))' -benchmem -count=$(BENCHCOUNT) -timeout=$(TIMEOUT) ./...
+
+bench-quick: ## runs each benchmark once, briefly
+	cd bench && go test -run='^$$' -bench='$(strip $(BENCH))' -benchmem -benchtime=100ms -timeout=$(TIMEOUT) ./...
+
+tidy: ## fails if a go.mod or go.sum is not tidy
+	@set -e; for m in . $(NESTED); do echo "tidy $$m"; (cd $$m && go mod tidy -diff); done
+
+check: fmt-check vet lint tidy test race ## runs what a change has to pass
