@@ -22,7 +22,7 @@ type Config struct {
 
 	// QueueLimit is the number of accepted tasks that may wait for a worker.
 	// 0 stands for 8*Size, NoQueue for none. Size and QueueLimit together
-	// may come to 16,777,216.
+	// may come to 2,097,152.
 	QueueLimit int
 
 	// ShutdownTimeout bounds Close, by Clock. 0 stands for 30 s.

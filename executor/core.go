@@ -19,9 +19,9 @@ import (
 // core is the pool itself. Goroutines, tasks and the timer hold the core and
 // never the Pool, so that a Pool that was dropped can be noticed.
 //
-// Who writes what: the gate, the ring and the idle stack are shared by all
-// and changed by single atomic steps (the stack under a lock of its own); all
-// else is under mu. The order of locks is mu before the stack's.
+// Who writes what: the queue and the idle stack are shared by all and changed
+// by single atomic steps (the stack under a lock of its own); all else is under
+// mu. The order of locks is mu before the stack's.
 type core struct {
 	Config // with defaults
 	log    report.Logger
@@ -30,13 +30,10 @@ type core struct {
 	labels context.Context // of a worker that runs no task, or one without labels
 	timer  *timer.Timer
 	base   time.Time // what since is measured from
-	limit  int       // places: Size + QueueLimit
 
 	errFull, errClosed *RejectedError
 
-	gate     gate
-	_        [56]byte
-	ring     ring
+	queue    queue
 	idle     idle
 	rejected atomic.Uint64
 	lookers  atomic.Int32 // waits that want to know of operations queued later
@@ -48,14 +45,12 @@ type core struct {
 	waiters waiters // of PostWait and Map, in order
 	look    chan struct{}
 
-	// What Stats cannot read off the gate. A task that simply finishes
+	// What Stats cannot read off the queue. A task that simply finishes
 	// changes nothing here, so that the common case costs one atomic step.
-	seenTicket uint64 // of the gate, when tickets was last brought up to date
-	tickets    uint64 // tasks admitted through the ring, in all
-	direct     uint64 // tasks admitted straight to a stand-in
-	lent       int    // tasks on stand-ins: accepted, not ended, without a place
-	settling   int    // places whose task has ended but whose callbacks still run
-	ends       [stateMask + 1]uint64
+	direct   uint64 // tasks admitted straight to a stand-in
+	lent     int    // tasks on stand-ins: accepted, not ended, without a place
+	settling int    // places whose task has ended but whose callbacks still run
+	ends     [stateMask + 1]uint64
 
 	closing   bool
 	alive     int           // goroutines of the pool, and one for the timer
@@ -77,7 +72,6 @@ func newCore(cfg Config) (*core, error) {
 		log:       report.Logger{To: cfg.Logger},
 		labels:    pprof.WithLabels(context.Background(), pprof.Labels("executor", cfg.Name)),
 		timer:     tm,
-		limit:     cfg.Size + cfg.QueueLimit,
 		errFull:   &RejectedError{Pool: cfg.Name, Reason: ErrQueueFull, Size: cfg.Size, QueueLimit: cfg.QueueLimit},
 		errClosed: &RejectedError{Pool: cfg.Name, Reason: ErrClosed, Size: cfg.Size, QueueLimit: cfg.QueueLimit},
 		alive:     cfg.Size + 1,
@@ -86,7 +80,7 @@ func newCore(cfg Config) (*core, error) {
 	}
 	c.life, c.end = context.WithCancelCause(context.Background())
 	c.base = c.clock()
-	c.ring.init(c.limit)
+	c.queue.init(cfg.Size + cfg.QueueLimit)
 	c.workers = make([]*worker, cfg.Size)
 	link.OnDone(tm, func() { c.leave(nil) })
 	for i := range c.workers {
@@ -119,7 +113,7 @@ func (c *core) now() time.Duration {
 //
 // The order of answers is closed, a done ctx, full.
 func (c *core) post(ctx context.Context, t *task, j job) error {
-	if c.gate.load().closed() {
+	if c.queue.in().closed() {
 		return c.errClosed
 	}
 	if err := c.badContext(ctx); err != nil {
@@ -127,18 +121,20 @@ func (c *core) post(ctx context.Context, t *task, j job) error {
 	}
 	operation := t != nil
 	for made := false; ; {
-		r := c.gate.load()
+		e := c.queue.in()
 		switch {
-		case r.closed():
+		case e.closed():
 			return c.errClosed
-		case r.places() >= c.limit:
-			return c.errFull
-		case r.slow():
+		case e.slow():
 			if c.postersWait() {
-				return c.errFull // the place is theirs
+				return c.errFull // what comes free is theirs
 			}
 			continue
-		case !c.ring.room(r.ticket()):
+		}
+		switch c.queue.room(e) {
+		case full:
+			return c.errFull
+		case cramped:
 			c.compact()
 			continue
 		}
@@ -147,9 +143,9 @@ func (c *core) post(ctx context.Context, t *task, j job) error {
 			t, carries = c.prepare(ctx, t, j)
 			made, operation = true, operation || carries
 		}
-		if c.gate.admit(r) {
-			c.ring.push(t, r.ticket())
-			c.admitted(r.ticket(), operation)
+		if c.queue.admit(e) {
+			c.queue.push(t, e.ticket())
+			c.admitted(operation)
 			return nil
 		}
 	}
@@ -183,81 +179,57 @@ func (c *core) prepare(ctx context.Context, t *task, j job) (_ *task, carries bo
 }
 
 // admitted follows up on a push.
-func (c *core) admitted(ticket uint64, operation bool) {
+func (c *core) admitted(operation bool) {
 	c.idle.wakeOne()
 	if operation && c.lookers.Load() > 0 {
 		c.lookAgain()
 	}
-	if ticket&(ticketMask>>2) == 0 {
-		c.mu.Lock()
-		c.countLocked(c.gate.load())
-		c.mu.Unlock()
-	}
 }
 
-// countLocked brings tickets up to date. It runs at least four times for each
-// time that the gate's 36 bits go round.
-func (c *core) countLocked(r reading) {
-	c.tickets += (r.ticket() - c.seenTicket) & ticketMask
-	c.seenTicket = r.ticket()
-}
-
-// compact makes room in a ring full of holes. While it holds the gate slow no
-// tickets are given out but under mu.
+// compact makes room in a queue full of holes.
 func (c *core) compact() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r := c.slowLocked()
-	if !c.ring.room(r.ticket()) {
-		c.ring.compact(r.ticket())
+	c.queue.slow() // no tickets are given out but under mu
+	if c.queue.room(c.queue.in()) == cramped {
+		c.queue.compact()
 	}
 	c.fastLocked()
-}
-
-// slowLocked makes the gate slow and returns what it shows then.
-func (c *core) slowLocked() reading {
-	for {
-		r := c.gate.load()
-		if r.slow() || c.gate.goSlow(r) {
-			return c.gate.load()
-		}
-	}
 }
 
 // fastLocked lets posts by without the lock, unless others wait for places.
 func (c *core) fastLocked() {
 	if c.waiters.first == nil {
-		c.gate.goFast()
+		c.queue.fast()
 	}
 }
 
-// pop takes the first task that is still to be run, as state.
-func (c *core) pop(state uint64) *task {
+// take takes the first task that waits to be run; nil if there is none. With
+// holding, the place of the worker's last task is given back.
+func (c *core) take(holding bool) (t *task, closed bool) {
 	for {
-		t, frozen := c.ring.pop()
-		if frozen {
-			c.mu.Lock() // the ring is being compacted
+		t, x, how := c.queue.take(running, holding)
+		if how == frozen {
+			c.mu.Lock() // until it is compacted
 			c.mu.Unlock()
 			continue
 		}
-		if t == nil || t.claim(state) {
-			return t
+		if holding {
+			if t == nil {
+				x = c.queue.leave()
+			}
+			c.freed(x)
 		}
+		return t, x.closed()
 	}
 }
 
-// drained reports whether nothing is queued and nothing will be.
-func (c *core) drained() bool {
-	r := c.gate.load()
-	return r.closed() && c.ring.empty(r.ticket())
-}
-
-// ended accounts for the end of a task that held a place and gives the place
-// back. A task that simply finished, and whose callbacks do not run on, takes
-// the short way.
-func (c *core) ended(end uint64, hold bool) (closed bool) {
+// ended accounts for the end of a task that held a place, and gives the place
+// back unless it is to be held for the task's callbacks.
+func (c *core) ended(end uint64, hold bool) {
 	if end == finished && !hold {
-		return c.freed(c.gate.leave())
+		c.freed(c.queue.leave())
+		return
 	}
 	c.mu.Lock()
 	if end != finished {
@@ -266,29 +238,28 @@ func (c *core) ended(end uint64, hold bool) (closed bool) {
 	if hold {
 		c.settling++
 		c.mu.Unlock()
-		return false
+		return
 	}
-	r := c.gate.leave()
+	x := c.queue.leave()
 	c.mu.Unlock()
-	return c.freed(r)
+	c.freed(x)
 }
 
-// release gives back a place that ended held for a task's callbacks.
-func (c *core) release() {
+// released gives back a place that ended held for a task's callbacks.
+func (c *core) released() {
 	c.mu.Lock()
 	c.settling--
-	r := c.gate.leave()
+	x := c.queue.leave()
 	c.mu.Unlock()
-	c.freed(r)
+	c.freed(x)
 }
 
-// freed passes a place on to whoever waits for one; r is what the gate showed
-// when the place came back. It reports whether the gate was closed.
-func (c *core) freed(r reading) (closed bool) {
-	if r.slow() {
+// freed passes a place on to whoever waits for one; x is the exit as it was
+// when the place came back.
+func (c *core) freed(x exit) {
+	if x.slow() {
 		c.grant()
 	}
-	return r.closed()
 }
 
 // Stats is one consistent reading of a pool. At every instant
@@ -316,21 +287,21 @@ type Stats struct {
 func (c *core) stats() Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r := c.gate.load() // everything that is not under mu, in one step
-	c.countLocked(r)
+	e, x := c.queue.both() // everything that is not under mu, at one instant
+	taken := places(e, x)
 	workers := 0
 	for _, w := range c.workers {
 		if !w.gone {
 			workers++
 		}
 	}
-	onWorkers := min(r.places(), c.Size)
+	onWorkers := min(taken, c.Size)
 	s := Stats{
 		Name: c.Name, Size: c.Size, QueueLimit: c.QueueLimit, Workers: workers,
-		Queued:   r.places() - onWorkers,
+		Queued:   taken - onWorkers,
 		Running:  onWorkers - c.settling + c.lent,
 		Lent:     c.lent,
-		Accepted: c.tickets + c.direct,
+		Accepted: e.ticket() + c.direct,
 		Rejected: c.rejected.Load(),
 		Panicked: c.ends[panicked], Exited: c.ends[exited],
 		Skipped: c.ends[skipped], Discarded: c.ends[discarded],

@@ -53,7 +53,8 @@ func New(cfg Config) (*Pool, error) {
 var none = func() *core {
 	c := &core{done: make(chan struct{})}
 	c.errClosed = &RejectedError{Reason: ErrClosed}
-	c.gate.close()
+	c.queue.init(0)
+	c.queue.close()
 	close(c.done)
 	return c
 }()

@@ -49,7 +49,7 @@ func (c *core) shutdown(b bound) error {
 
 // close refuses new work from this instant on.
 func (c *core) close() {
-	c.gate.close()
+	c.queue.close()
 	c.mu.Lock()
 	c.closing = true
 	c.mu.Unlock()
@@ -314,14 +314,12 @@ func (c *core) netted(t *task, what string, fn func()) {
 func (c *core) dropLocked() []*task {
 	var dropped []*task
 	for {
-		t, _ := c.ring.pop() // not frozen: that takes mu
+		t, _, _ := c.queue.take(discarded, false) // not frozen: that takes mu
 		if t != nil {
-			if t.claim(discarded) {
-				dropped = append(dropped, t)
-				c.ends[discarded]++
-				c.gate.leave()
-			}
-		} else if c.drained() {
+			dropped = append(dropped, t)
+			c.ends[discarded]++
+			c.queue.leave()
+		} else if c.queue.drained() {
 			return dropped
 		} else {
 			runtime.Gosched() // whoever has the next ticket is about to push

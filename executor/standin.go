@@ -124,7 +124,7 @@ func (c *core) startStandIn(t, found *task, back func()) bool {
 	}
 	var accepted func(error)
 	if found.claim(lent) {
-		c.gate.leave()
+		c.queue.leave()
 	} else if accepted = c.takeWaiterLocked(found); accepted == nil {
 		c.mu.Unlock()
 		return false
@@ -137,7 +137,7 @@ func (c *core) startStandIn(t, found *task, back func()) bool {
 	if accepted != nil {
 		accepted(nil)
 	}
-	c.freed(c.gate.load()) // the place that found had
+	c.freed(c.queue.out()) // the place that found had
 	return true
 }
 

@@ -161,7 +161,7 @@ func (o *op[T]) exec(ctx context.Context, t *task) {
 		}
 		o.ctx.Release()
 		if t != nil && t.end(state, link.Watched(&o.c)) {
-			defer t.core.release()
+			defer t.core.released()
 		}
 		if err != nil {
 			o.c.Fail(err)

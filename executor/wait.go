@@ -55,12 +55,10 @@ func (c *core) postWhenRoom(ctx context.Context, t *task, j job, decided func(er
 			return nil
 		}
 		c.mu.Lock()
-		r := c.gate.load()
-		if r.closed() || c.waiters.first == nil && r.places() < c.limit {
-			c.mu.Unlock()
-			continue
-		}
-		if !r.slow() && !c.gate.goSlow(r) {
+		c.queue.slow()
+		e := c.queue.in()
+		if e.closed() || c.waiters.first == nil && c.queue.room(e) != full {
+			c.fastLocked() // it changed before it could be noticed that somebody waits
 			c.mu.Unlock()
 			continue
 		}
@@ -104,22 +102,23 @@ func (c *core) grant() {
 			c.mu.Unlock()
 			return
 		}
-		r := c.gate.load()
-		if r.closed() || r.places() >= c.limit {
+		e := c.queue.in()
+		room := c.queue.room(e)
+		if e.closed() || room == full {
 			c.mu.Unlock()
 			return
 		}
-		if !c.ring.room(r.ticket()) {
-			c.ring.compact(r.ticket())
+		if room == cramped {
+			c.queue.compact()
 		}
-		if !c.gate.admit(r) { // a place came back meanwhile
+		if !c.queue.admit(e) { // it has closed meanwhile
 			c.mu.Unlock()
 			continue
 		}
 		c.waiters.remove(w)
-		c.ring.push(w.task, r.ticket())
+		c.queue.push(w.task, e.ticket())
 		c.mu.Unlock()
-		c.admitted(r.ticket(), true)
+		c.admitted(true)
 		w.decided(nil)
 	}
 }
@@ -128,7 +127,7 @@ func (c *core) grant() {
 // place. It returns the waiter's decided, to be called outside of the lock, or
 // nil if t is not waiting.
 func (c *core) takeWaiterLocked(t *task) (decided func(error)) {
-	if c.gate.load().closed() {
+	if c.queue.in().closed() {
 		return nil
 	}
 	for w := c.waiters.first; w != nil; w = w.next {

@@ -23,8 +23,8 @@ type seat struct {
 	turn    atomic.Pointer[turn] // of the task that lent its slot last; set under core.mu
 
 	// Of the goroutine alone.
-	returned  bool // the job's run came back
-	sawClosed bool // the gate was closed when a task ended
+	returned bool // the job's run came back
+	holding  bool // the place of the last task, which has finished
 
 	// Under core.mu.
 	lender *seat // whose slot it runs on, of a stand-in
@@ -67,7 +67,12 @@ func (s *seat) net(t *task) {
 	j := t.job
 	t.job = nil // what it holds on to has served
 	if s.returned {
-		s.end(t, finished, false)
+		if t.state() == running { // its place is given back as the next task is taken
+			t.finish(finished)
+			s.holding = true
+		} else {
+			s.end(t, finished, false)
+		}
 		return
 	}
 	if v := recover(); v != nil {
@@ -90,7 +95,7 @@ func (s *seat) net(t *task) {
 }
 
 // end ends a task that s runs, and returns false if it had ended. With hold,
-// its place is not free before a call of release.
+// its place is not free before a call of released.
 func (s *seat) end(t *task, state uint64, hold bool) bool {
 	was := t.state()
 	if was != running && was != lent {
@@ -99,8 +104,8 @@ func (s *seat) end(t *task, state uint64, hold bool) bool {
 	t.finish(state) // only its seat ends a task that runs
 	if was == lent {
 		s.core.endedLent(state)
-	} else if s.core.ended(state, hold) {
-		s.sawClosed = true
+	} else {
+		s.core.ended(state, hold)
 	}
 	return true
 }
@@ -108,9 +113,9 @@ func (s *seat) end(t *task, state uint64, hold bool) bool {
 // worker is one of the Size goroutines that serve the queue.
 type worker struct {
 	seat
-	wake chan struct{} // holds a token when somebody has taken it off the idle stack
-	next *worker       // on the idle stack
-	gone bool          // under core.mu
+	wake  chan struct{} // holds a token when somebody has taken it off the idle stack
+	below *worker       // on the idle stack
+	gone  bool          // under core.mu
 }
 
 // loop serves the queue until it is closed and drained. A task that calls
@@ -127,7 +132,7 @@ func (w *worker) loop() {
 	pprof.SetGoroutineLabels(w.core.labels)
 	w.id.Store(goid.ID())
 	for {
-		t := w.take()
+		t := w.next()
 		if t == nil {
 			break
 		}
@@ -136,18 +141,19 @@ func (w *worker) loop() {
 	done = true
 }
 
-// take returns the next task, waiting for one; nil when the pool is drained.
-func (w *worker) take() *task {
+// next returns the next task, waiting for one; nil when the pool is drained.
+func (w *worker) next() *task {
 	c := w.core
-	if t := c.pop(running); t != nil {
-		if w.sawClosed {
-			c.passOn()
+	t, closed := w.take()
+	if t != nil {
+		if closed {
+			c.passOn() // this may have been the last
 		}
 		return t
 	}
 	runtime.Gosched() // a producer at work is likely to come by; parking costs ten times as much
 	for {
-		if t := c.pop(running); t != nil {
+		if t, _ := w.take(); t != nil {
 			c.passOn()
 			return t
 		}
@@ -156,8 +162,8 @@ func (w *worker) take() *task {
 		c.idle.push(w)
 		// Whoever pushes a task looks at the stack after that, so either it
 		// finds w there or w finds the task here.
-		t := c.pop(running)
-		if t == nil && !c.drained() {
+		t, _ := w.take()
+		if t == nil && !c.queue.drained() {
 			<-w.wake
 			continue
 		}
@@ -169,10 +175,17 @@ func (w *worker) take() *task {
 	}
 }
 
+// take is core.take for w, which then holds no place but the new task's.
+func (w *worker) take() (t *task, closed bool) {
+	t, closed = w.core.take(w.holding)
+	w.holding = false
+	return t, closed
+}
+
 // passOn wakes one more worker if there is a reason: a wake-up stands for one
 // task, and whoever took it may have found another.
 func (c *core) passOn() {
-	if c.idle.n.Load() > 0 && (c.ring.ready() || c.drained()) {
+	if c.idle.n.Load() > 0 && (c.queue.ready() || c.queue.drained()) {
 		c.idle.wakeOne()
 	}
 }
@@ -188,7 +201,7 @@ type idle struct {
 
 func (s *idle) push(w *worker) {
 	s.mu.Lock()
-	w.next, s.top = s.top, w
+	w.below, s.top = s.top, w
 	s.n.Add(1)
 	s.mu.Unlock()
 }
@@ -197,9 +210,9 @@ func (s *idle) push(w *worker) {
 func (s *idle) remove(w *worker) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for at := &s.top; *at != nil; at = &(*at).next {
+	for at := &s.top; *at != nil; at = &(*at).below {
 		if *at == w {
-			*at, w.next = w.next, nil
+			*at, w.below = w.below, nil
 			s.n.Add(-1)
 			return true
 		}
@@ -215,7 +228,7 @@ func (s *idle) wakeOne() {
 	s.mu.Lock()
 	w := s.top
 	if w != nil {
-		s.top, w.next = w.next, nil
+		s.top, w.below = w.below, nil
 		s.n.Add(-1)
 	}
 	s.mu.Unlock()
