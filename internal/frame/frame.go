@@ -102,7 +102,7 @@ func (s *Scope) Set(attrs []slog.Attr) {
 type Frame interface {
 	Scope() *Scope // the innermost task scope; nil outside of any
 	Over() *Attrs  // what With laid over that scope
-	Op() Op        // the operation that this context was posted with; nil in a task
+	Op() Op        // the operation that this context was posted with; nil in a task of this module
 	Host() Host    // the pool task that runs under this context; nil elsewhere
 }
 
@@ -111,8 +111,9 @@ type Frame interface {
 type Op interface {
 	// Carried tells who carries the operation now.
 	Carried(by Finder)
-	// Discard ends the operation: its executor dropped it.
-	Discard(reason error)
+	// Discard ends the operation: its executor dropped it. Nothing foreign
+	// is called before the returned function, which may be nil.
+	Discard(reason error) (callbacks func())
 }
 
 // Finder finds the task to run for something to get on.
@@ -142,6 +143,16 @@ type Producer interface {
 	Canceled(cause error)
 	// Report takes the failure of disposing of a value.
 	Report(msg string, err error)
+}
+
+// Claimer is a Producer that has something to undo before anybody can see that
+// a Cancel won.
+type Claimer interface {
+	Producer
+	// Claim tells that a Cancel has won and is about to show. The future is
+	// locked meanwhile: Claim takes no lock but for short, calls nothing
+	// foreign and leaves the future alone.
+	Claim()
 }
 
 // Key is the context key that Of asks for.
@@ -223,12 +234,16 @@ func (l *layer) Host() Host {
 type scoped struct {
 	context.Context
 	scope Scope
+	op    Op
 	host  Host
 }
 
 // WithScope returns a child of ctx with a fresh scope that starts as attrs.
 func WithScope(ctx context.Context, attrs *Attrs) context.Context {
-	s := &scoped{Context: ctx, host: HostOf(ctx)}
+	s := &scoped{Context: ctx}
+	if f := Of(ctx); f != nil {
+		s.op, s.host = f.Op(), f.Host()
+	}
 	s.scope.Start(attrs)
 	return s
 }
@@ -242,7 +257,7 @@ func (s *scoped) Value(key any) any {
 
 func (s *scoped) Scope() *Scope { return &s.scope }
 func (s *scoped) Over() *Attrs  { return nil }
-func (s *scoped) Op() Op        { return nil }
+func (s *scoped) Op() Op        { return s.op }
 func (s *scoped) Host() Host    { return s.host }
 
 // Link ties a pending future to its producer. The future drops it when it

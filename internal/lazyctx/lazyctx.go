@@ -22,9 +22,12 @@ type Ctx struct {
 	Parent context.Context
 	made   atomic.Pointer[made]
 
-	mu       sync.Mutex // orders the two below; nothing foreign runs under it
+	mu       sync.Mutex // protects what follows; nothing foreign runs under it
 	released atomic.Bool
-	// Invariant: made is not stored once released is true.
+	canceled bool          // by Cancel
+	signal   chan struct{} // of Canceled; nil until it is asked for
+	watches  *Watch
+	// Invariant: made is not stored, nor a watch added, once released is true.
 }
 
 // made is the built cancellation.
@@ -37,7 +40,7 @@ type made struct {
 // Done returns the channel of Ctx's own cancellation, built now.
 func (c *Ctx) Done() <-chan struct{} {
 	m := c.made.Load()
-	if m == nil && !c.released.Load() {
+	if m == nil {
 		m = c.build()
 	}
 	if m == nil { // released: only the parent can end it
@@ -114,9 +117,22 @@ func (c *Ctx) Cancel(cause error) {
 		c.made.Store(m)
 	}
 	first := c.released.CompareAndSwap(false, true)
-	c.mu.Unlock()
+	var signal chan struct{}
+	var watches []*Watch
 	if first {
-		m.cancel(cause) // and unties it
+		c.canceled, signal = true, c.signal
+		watches = c.unwatchLocked()
+	}
+	c.mu.Unlock()
+	if !first {
+		return
+	}
+	m.cancel(cause) // and unties it
+	if signal != nil {
+		close(signal)
+	}
+	for _, w := range watches {
+		go w.run(cause)
 	}
 }
 
@@ -128,6 +144,7 @@ func (c *Ctx) Release() {
 	}
 	c.mu.Lock()
 	c.released.Store(true)
+	c.unwatchLocked()
 	m := c.made.Load()
 	c.mu.Unlock()
 	if m != nil && m.relay.stop != nil {
@@ -150,12 +167,7 @@ type relay struct {
 // one of its own, which makes it call AfterFunc.
 var never = make(chan struct{})
 
-func (r *relay) Done() <-chan struct{} {
-	if r.Context.Done() == nil {
-		return nil
-	}
-	return never
-}
+func (r *relay) Done() <-chan struct{} { return never }
 
 // AfterFunc is called once, by context.WithCancelCause.
 func (r *relay) AfterFunc(end func()) (stop func() bool) {

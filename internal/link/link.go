@@ -22,6 +22,16 @@ var (
 	Watched func(completer any) bool
 )
 
+// Set by package executor.
+var (
+	// Detach makes task, as it is posted under ctx to the executor of that
+	// name, into a function that runs it: with a context and under a net like
+	// those of a pool's tasks.
+	Detach func(ctx context.Context, name string, task func(context.Context)) (run func())
+	// Refuse checks a Post of task under ctx to the executor of that name.
+	Refuse func(ctx context.Context, name string, task func(context.Context)) error
+)
+
 // Set by package timer. A timer is a *timer.Timer, a ticker a *timer.Ticker.
 var (
 	// OnDone has left called once, when the timer has closed and its last

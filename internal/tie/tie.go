@@ -6,10 +6,14 @@ import (
 	"context"
 	"runtime/pprof"
 	"sync"
+
+	"github.com/cadre-go/cadre/internal/lazyctx"
 )
 
 // Tie is one registration with a context. The zero Tie is ready to use.
 type Tie struct {
+	watch lazyctx.Watch // of ToCancel
+
 	mu   sync.Mutex // protects what follows
 	stop func() bool
 	over bool
@@ -37,11 +41,21 @@ func (t *Tie) To(ctx context.Context, end func(cause error)) {
 	}
 }
 
+// ToCancel is To, for who learns of the end of c's parent anyway.
+func (t *Tie) ToCancel(c *lazyctx.Ctx, end func(cause error)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.over {
+		c.Watch(&t.watch, end)
+	}
+}
+
 // Cut ends the registration, now or as soon as it is made.
 func (t *Tie) Cut() {
 	t.mu.Lock()
 	stop := t.stop
 	t.stop, t.over = nil, true
+	t.watch.Stop()
 	t.mu.Unlock()
 	if stop != nil {
 		stop()
