@@ -1,6 +1,7 @@
 package diagnostics_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -311,4 +312,16 @@ func TestNilContext(t *testing.T) {
 	require.PanicsWithValue(t, "diagnostics: Value: nil context", func() { diagnostics.Value(ctx, "a") })
 	require.PanicsWithValue(t, "diagnostics: Capture: nil context", func() { diagnostics.Capture(ctx) })
 	require.PanicsWithValue(t, "diagnostics: Snapshot.Install: nil context", func() { diagnostics.Snapshot{}.Install(ctx) })
+}
+
+func TestSnapshotShown(t *testing.T) {
+	ctx := diagnostics.With(context.Background(), slog.String("request", "r-17"), slog.Int("user", 7))
+	snapshot := diagnostics.Capture(ctx)
+	require.Equal(t, "request=r-17 user=7", snapshot.String())
+	require.Equal(t, "request=r-17 user=7", fmt.Sprint(snapshot))
+	require.Empty(t, diagnostics.Snapshot{}.String())
+
+	var out bytes.Buffer
+	slog.New(slog.NewTextHandler(&out, nil)).Info("left", "task", snapshot)
+	require.Contains(t, out.String(), "task.request=r-17 task.user=7")
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"iter"
 	"log/slog"
+	"slices"
+	"strings"
 
 	"github.com/cadre-go/cadre/internal/frame"
 )
@@ -71,6 +73,22 @@ func (s Snapshot) All() iter.Seq[slog.Attr] {
 		}
 	}
 }
+
+// String returns the attributes as text, such as "request=r-17 user=7".
+func (s Snapshot) String() string {
+	var b strings.Builder
+	for attr := range s.All() {
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		attr.Value = attr.Value.Resolve()
+		b.WriteString(attr.String())
+	}
+	return b.String()
+}
+
+// LogValue makes a logged Snapshot a group of its attributes.
+func (s Snapshot) LogValue() slog.Value { return slog.GroupValue(slices.Collect(s.All())...) }
 
 // Install returns ctx with a fresh task scope that starts as s. Through it
 // nothing is seen of the attributes that ctx carries, and what is [Set]

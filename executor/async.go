@@ -2,7 +2,6 @@ package executor
 
 import (
 	"context"
-	"errors"
 	"reflect"
 
 	"github.com/cadre-go/cadre/future"
@@ -54,19 +53,27 @@ func Sync[Req, Resp any](call func(context.Context, Req) *future.Future[Resp]) f
 			return none, future.ErrNoValue
 		}
 		resp, err := f.Await(ctx)
-		var interrupted *future.InterruptedError
-		if ctx.Err() != nil && errors.As(err, &interrupted) {
-			f.Cancel(context.Cause(ctx))
+		if ctx.Err() == nil {
+			return resp, err
 		}
-		if o, settled := f.Outcome(); settled {
-			resp, err = o.Value, o.Err
-		}
+		// f may be pending, or settle just now: then this does nothing, and
+		// the outcome stands.
+		f.Cancel(context.Cause(ctx))
+		o, _ := f.Outcome()
 		// Whether it was this wait or the operation's own tie to ctx that
-		// noticed the end of ctx is all one to the caller.
-		var canceled *future.CanceledError
-		if ctx.Err() != nil && errors.As(err, &canceled) && canceled.Cause == context.Cause(ctx) {
+		// noticed the end of ctx is all one to the caller. An error that
+		// merely wraps a cancellation is the call's own.
+		if canceled, ok := o.Err.(*future.CanceledError); ok && same(canceled.Cause, context.Cause(ctx)) {
 			return none, &future.InterruptedError{Err: ctx.Err(), Cause: context.Cause(ctx)}
 		}
-		return resp, err
+		return o.Value, o.Err
 	}
+}
+
+// same reports whether a and b are one error, be they comparable or not.
+func same(a, b error) bool {
+	if v := reflect.ValueOf(a); v.Comparable() {
+		return a == b
+	}
+	return reflect.DeepEqual(a, b)
 }

@@ -37,12 +37,14 @@ type Config struct {
 	Logger *slog.Logger
 
 	// Clock is what delays, ages and ShutdownTimeout are measured by. nil
-	// stands for package time. It is called on workers and on callers.
+	// stands for package time. It is called on workers and on callers. With
+	// a mock clock Close has no bound unless somebody moves the clock: in a
+	// test whose tasks may be stuck, use Shutdown.
 	Clock timer.Clock
 
 	// OnDiscard is told of each accepted task that a shutdown discards, with
-	// the task's context and a reason that matches ErrClosed. It runs on a
-	// goroutine of the pool, one call at a time.
+	// the task's context and a reason that matches ErrClosed, beside the WARN
+	// record about it. It runs on a goroutine of the pool, one call at a time.
 	OnDiscard func(ctx context.Context, reason error)
 }
 

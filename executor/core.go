@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/cadre-go/cadre/diagnostics"
 	"github.com/cadre-go/cadre/internal/frame"
 	"github.com/cadre-go/cadre/internal/link"
 	"github.com/cadre-go/cadre/internal/report"
@@ -36,14 +35,14 @@ type core struct {
 	queue    queue
 	idle     idle
 	rejected atomic.Uint64
-	lookers  atomic.Int32 // waits that want to know of operations queued later
+	looking  atomic.Bool // look is not nil
 
 	// mu protects what follows. Nothing foreign runs under it.
 	mu      sync.Mutex
 	workers []*worker
-	guests  guests  // stand-ins and the discarder
-	waiters waiters // of PostWait and Map, in order
-	look    chan struct{}
+	guests  guests        // stand-ins and the discarder
+	waiters waiters       // of PostWait and Map, in order
+	look    chan struct{} // closed when an operation is queued; nil if nobody waits for that
 
 	// What Stats cannot read off the queue. A task that simply finishes
 	// changes nothing here, so that the common case costs one atomic step.
@@ -82,7 +81,7 @@ func newCore(cfg Config) (*core, error) {
 	c.base = c.clock()
 	c.queue.init(cfg.Size + cfg.QueueLimit)
 	c.workers = make([]*worker, cfg.Size)
-	link.OnDone(tm, func() { c.leave(nil) })
+	link.OnDone(tm, func() { c.leave(nil, nil) })
 	for i := range c.workers {
 		c.workers[i] = &worker{seat: seat{core: c, index: i}, wake: make(chan struct{}, 1)}
 	}
@@ -172,7 +171,7 @@ func (c *core) prepare(ctx context.Context, t *task, j job) (_ *task, carries bo
 		t.scope.Start(frame.Merge(frame.Parts(f)))
 		if op := f.Op(); op != nil {
 			op.Carried(t)
-			carries = true
+			t.job, carries = &carried{j, op}, true
 		}
 	}
 	return t, carries
@@ -181,7 +180,7 @@ func (c *core) prepare(ctx context.Context, t *task, j job) (_ *task, carries bo
 // admitted follows up on a push.
 func (c *core) admitted(operation bool) {
 	c.idle.wakeOne()
-	if operation && c.lookers.Load() > 0 {
+	if operation {
 		c.lookAgain()
 	}
 }
@@ -245,6 +244,22 @@ func (c *core) ended(end uint64, hold bool) {
 	c.freed(x)
 }
 
+// skip takes a canceled task out of the queue and accounts for it, if it is
+// there. It leaves freed to the caller.
+//
+// In one step under the lock: else the workers could pass the task by and end
+// the pool while it is still counted.
+func (c *core) skip(t *task) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !t.claim(skipped) {
+		return false
+	}
+	c.ends[skipped]++
+	c.queue.leave()
+	return true
+}
+
 // released gives back a place that ended held for a task's callbacks.
 func (c *core) released() {
 	c.mu.Lock()
@@ -260,83 +275,6 @@ func (c *core) freed(x exit) {
 	if x.slow() {
 		c.grant()
 	}
-}
-
-// Stats is one consistent reading of a pool. At every instant
-//
-//	Attempted = Accepted + Rejected
-//	Accepted  = Queued + Running + Finished + Panicked + Exited + Skipped + Discarded
-type Stats struct {
-	Name             string
-	Size, QueueLimit int
-	Workers          int // goroutines that serve the queue: Size until shutdown
-	Queued           int // accepted tasks beyond those that have a worker
-	Running          int // tasks that have a worker, if only just, or a stand-in
-	Lent             int // of these, tasks on a stand-in; Running - Lent <= Size
-
-	Attempted uint64 // posts decided, of whatever kind
-	Accepted  uint64
-	Rejected  uint64
-	Finished  uint64 // the function returned, with an error or without
-	Panicked  uint64
-	Exited    uint64 // the function called runtime.Goexit
-	Skipped   uint64 // canceled while queued
-	Discarded uint64 // given up by a shutdown
-}
-
-func (c *core) stats() Stats {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e, x := c.queue.both() // everything that is not under mu, at one instant
-	taken := places(e, x)
-	workers := 0
-	for _, w := range c.workers {
-		if !w.gone {
-			workers++
-		}
-	}
-	onWorkers := min(taken, c.Size)
-	s := Stats{
-		Name: c.Name, Size: c.Size, QueueLimit: c.QueueLimit, Workers: workers,
-		Queued:   taken - onWorkers,
-		Running:  onWorkers - c.settling + c.lent,
-		Lent:     c.lent,
-		Accepted: e.ticket() + c.direct,
-		Rejected: c.rejected.Load(),
-		Panicked: c.ends[panicked], Exited: c.ends[exited],
-		Skipped: c.ends[skipped], Discarded: c.ends[discarded],
-	}
-	s.Attempted = s.Accepted + s.Rejected
-	s.Finished = s.Accepted - uint64(s.Queued+s.Running) - s.Panicked - s.Exited - s.Skipped - s.Discarded
-	return s
-}
-
-func (c *core) running() []TaskInfo {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.runningLocked()
-}
-
-func (c *core) runningLocked() []TaskInfo {
-	var infos []TaskInfo
-	now := c.now()
-	for _, w := range c.workers {
-		infos = w.seat.describe(infos, now)
-	}
-	for g := c.guests.first; g != nil; g = g.next {
-		infos = g.seat.describe(infos, now)
-	}
-	return infos
-}
-
-// describe appends what s runs.
-func (s *seat) describe(infos []TaskInfo, now time.Duration) []TaskInfo {
-	t := s.current.Load()
-	if t == nil || !t.active() {
-		return infos
-	}
-	age := max(now-time.Duration(s.since.Load()), 0)
-	return append(infos, TaskInfo{s.index, diagnostics.Capture(t), age})
 }
 
 func (c *core) logAttrs(attrs ...slog.Attr) []slog.Attr {

@@ -17,7 +17,7 @@ import (
 // future leaves nothing behind; a pool that shuts down meanwhile fails it with
 // [ErrClosed], and one that is full then with a [*RejectedError].
 func SubmitAfter[T any](ctx context.Context, p *Pool, d time.Duration, fn func(context.Context) (T, error), opts ...future.Option[T]) *future.Future[T] {
-	if err := badPost(ctx, fn == nil); err != nil {
+	if err := badFunction(ctx, fn == nil); err != nil {
 		return future.Failed[T](err)
 	}
 	defer runtime.KeepAlive(p)
@@ -31,17 +31,22 @@ func SubmitAfter[T any](ctx context.Context, p *Pool, d time.Duration, fn func(c
 	delay := c.delays().Delay(wait, d)
 	o.onCancel = func(cause error) { delay.Cancel(cause) }
 	delay.OnSettle(func(out future.Outcome[time.Time]) {
+		if o.canceled.Load() {
+			return
+		}
 		err := out.Err
 		if err == nil {
 			err = c.submit(posted, &o.task, o)
 		}
 		if err != nil {
 			o.c.Fail(err)
+		} else if o.canceled.Load() { // before it was queued, maybe
+			o.skip()
+			c.freed(c.queue.out())
 		}
 	})
 	o.tie.To(ctx, func(cause error) {
-		defer containCallback()
-		o.c.Future().Cancel(cause)
+		contained(func() { o.c.Future().Cancel(cause) })
 	})
 	return o.c.Future()
 }
@@ -87,9 +92,6 @@ func (j *tick) run(t *task) {
 	}
 }
 
-func (j *tick) discard(error) func() {
-	j.done()
-	return nil
-}
+func (j *tick) discard(error) func() { return j.done } // which calls the clock
 
 func (j *tick) lost(error) { j.done() } // the clock may have panicked before run

@@ -34,7 +34,11 @@ type RejectedError struct {
 }
 
 func (e *RejectedError) Error() string {
-	return fmt.Sprintf("executor %q (size %d, queue limit %d): task rejected: %v", e.Pool, e.Size, e.QueueLimit, e.Reason)
+	bounds := ""
+	if e.Size > 0 {
+		bounds = fmt.Sprintf(" (size %d, queue limit %d)", e.Size, e.QueueLimit)
+	}
+	return fmt.Sprintf("executor %q%s: task rejected: %v", e.Pool, bounds, e.Reason)
 }
 
 // Is makes every RejectedError match [ErrRejected].
@@ -86,6 +90,7 @@ func (e *discardedError) Unwrap() error { return ErrClosed }
 var (
 	errNilContext  = errors.New("a context is required")
 	errNilTask     = errors.New("a task is required")
+	errNilFunction = errors.New("a function is required")
 	errNilExecutor = errors.New("an executor is required")
 )
 
@@ -100,6 +105,17 @@ func badPost(ctx context.Context, noTask bool) error {
 	}
 	if noTask {
 		return badArgument("task", errNilTask)
+	}
+	return nil
+}
+
+// badFunction checks the arguments of whatever takes a function to run.
+func badFunction(ctx context.Context, noFn bool) error {
+	if ctx == nil {
+		return badArgument("ctx", errNilContext)
+	}
+	if noFn {
+		return badArgument("fn", errNilFunction)
 	}
 	return nil
 }

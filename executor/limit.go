@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"runtime/pprof"
 	"slices"
 	"sync"
 
@@ -16,14 +15,20 @@ import (
 // order in which it accepted them. It is [Limit] with an n of 1.
 func Serial(ex Executor, limit int) (Executor, error) { return newLimited("serial", ex, 1, limit) }
 
-// Limit returns an [Executor] that runs at most n of its tasks at a time on ex.
-// Beside these up to limit tasks wait; one more is refused with [ErrQueueFull].
+// Limit returns an [Executor] that runs at most n of its tasks at a time on ex,
+// starting them in the order in which it accepted them. Beside these up to
+// limit tasks wait; one more is refused with [ErrQueueFull]. A [Submit] that is
+// canceled while it waits leaves its place at once.
 //
 // It takes up at most n places of ex: whoever runs a task goes on with the next
-// one that waits, offering its place back to ex now and then. If ex refuses
-// while nothing runs, that refuses the Post. If ex discards, or has closed when
-// the place is offered, what waits is discarded too: the futures of [Submit]
-// fail, other tasks are logged as discarded.
+// one that waits, offering its place back to ex every 16 tasks. If ex refuses
+// while nothing runs, that refuses the Post. If ex discards, ends the context
+// that it runs tasks under with the cause [ErrClosed], or has closed when the
+// place is offered, what waits is discarded too: the futures of Submit fail
+// with an error that matches ErrClosed, other tasks are logged as discarded.
+//
+// A task that awaits a later one of the same Limit, with its n places taken by
+// such tasks, waits in vain; awaiting it from a task of ex is fine.
 //
 // A nil ex, an n below 1 and a negative limit are reported in one joined error
 // of [*ConfigError].
@@ -43,125 +48,227 @@ func newLimited(name string, ex Executor, n, limit int) (Executor, error) {
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
-	return &limited{ex: ex, n: n, limit: limit,
+	return &limited{ex: ex, n: n, limit: limit, log: logOf(ex),
 		full: &RejectedError{Pool: name, Reason: ErrQueueFull, Size: n, QueueLimit: limit}}, nil
 }
 
-// offerEvery is how many tasks a runner runs before it offers its place.
-const offerEvery = 16
+// logOf returns where ex logs what has no pool's task around it.
+func logOf(ex Executor) report.Logger {
+	switch ex := ex.(type) {
+	case *Pool:
+		return ex.open().log
+	case *limited:
+		return ex.log
+	case callerRuns:
+		return logOf(ex.ex)
+	}
+	return report.Logger{}
+}
 
 // limited is a bounded queue in front of another executor, served by up to n
 // runners: tasks of ex, each of which serves the queue.
 type limited struct {
 	ex       Executor
 	n, limit int
+	log      report.Logger
 	full     *RejectedError
 
-	mu       sync.Mutex    // protects what follows; ex is not called under it
-	waiting  []*item       // in the order of acceptance
-	runners  int           // accepted by ex and not ended
-	idle     []*runner     // of these, those that have not begun
-	starting chan struct{} // not nil while a Post asks ex for a runner; closed when decided
+	mu        sync.Mutex    // protects what follows; ex is not called under it
+	waiting   []*item       // accepted, or about to be, and not begun; the oldest first
+	withdrawn int           // of these, how many never will begin
+	running   int           // items that have begun and not ended
+	runners   int           // accepted by ex and not ended
+	asked     int           // those that ex has not accepted or refused yet
+	unbegun   []*runner     // of both, and of those that a place is offered to, those that have not begun
+	decided   chan struct{} // closed when ex has decided on one; nil if nobody waits for that
 }
 
 // item is one accepted task.
 type item struct {
+	l      *limited
 	posted context.Context // what it was posted with
 	ctx    *plainCtx
 	fn     func(context.Context)
-}
-
-// runner is one task of ex.
-type runner struct {
-	l       *limited
-	decided chan struct{} // l.starting while ex is asked for it; nil for an offered place
-
-	// Under l.mu.
-	counted bool         // among l.runners
-	carrier frame.Finder // what carries it
+	state  uint64 // queued, running, finished, skipped or discarded; under l.mu
 }
 
 func (l *limited) Post(ctx context.Context, task func(context.Context)) error {
+	return l.post(ctx, task, false)
+}
+
+// post is Post. With early the task tells of its end itself.
+func (l *limited) post(ctx context.Context, task func(context.Context), early bool) error {
 	if err := badPost(ctx, task == nil); err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
 		return &RejectedError{l.full.Pool, context.Cause(ctx), l.n, l.limit, err}
 	}
-	it := &item{ctx, newPlainCtx(ctx), task}
+	it := &item{l: l, posted: ctx, ctx: detach(ctx, l.full.Pool), fn: task, state: queued}
+	it.ctx.log = l.log
+	if early {
+		it.ctx.item = it
+	}
 	l.mu.Lock()
-	for l.runners == 0 && l.starting != nil {
-		// Whether anything can be accepted is being decided by another
-		// Post, which ex does not block.
-		decided := l.starting
+	for {
+		places := l.runners + l.asked
+		switch {
+		case places < l.n && l.busyLocked() >= places:
+			return l.postWithRunner(it)
+		case l.runners > 0 && l.busyLocked() < l.runners+l.limit:
+			l.enqueueLocked(it)
+			l.mu.Unlock()
+			return nil
+		case places < l.n:
+			return l.postWithRunner(it)
+		case l.asked == 0:
+			l.mu.Unlock()
+			return l.full
+		}
+		// Whether there is room depends on what ex, which does not block,
+		// says to another Post.
+		if l.decided == nil {
+			l.decided = make(chan struct{})
+		}
+		decided := l.decided
 		l.mu.Unlock()
 		<-decided
 		l.mu.Lock()
 	}
-	room := len(l.waiting)-len(l.idle) < l.limit
-	if l.starting != nil || l.runners == l.n {
-		defer l.mu.Unlock()
-		if !room {
-			return l.full
-		}
-		l.enqueueLocked(it)
-		return nil
-	}
+}
+
+// postWithRunner enqueues it and asks ex for a runner. It is called with the
+// lock held and lets go of it.
+func (l *limited) postWithRunner(it *item) error {
 	l.enqueueLocked(it)
-	r := &runner{l: l, decided: make(chan struct{})}
-	l.starting = r.decided
+	r := &runner{Context: context.Background(), l: l, host: frame.HostOf(it.posted)}
+	l.asked++
+	l.unbegun = append(l.unbegun, r)
 	l.mu.Unlock()
 
-	err := l.ex.Post(r.context(), r.run)
+	returned := false
+	defer func() {
+		if !returned { // ex, or a task on this stack
+			_ = l.settle(r, it, ErrClosed)
+		}
+	}()
+	err := l.ex.Post(r, r.run)
+	returned = true
+	return l.settle(r, it, err)
+}
 
+// settle takes ex's answer to being asked for r on behalf of it.
+func (l *limited) settle(r *runner, it *item, err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.decidedLocked(r)
-	if err == nil {
-		l.countLocked(r)
-		return nil
-	}
-	if at := slices.Index(l.waiting, it); at >= 0 && (l.runners == 0 || !room) {
-		l.waiting = slices.Delete(l.waiting, at, at+1)
-		if l.runners == 0 {
-			return err
+	r.host = nil
+	if r.state == asked {
+		if err == nil {
+			l.acceptLocked(r)
+		} else {
+			l.asked--
+			l.endLocked(r)
+			l.decideLocked()
 		}
+	}
+	if err == nil || it.state != queued || l.runners > 0 && l.busyLocked() <= l.runners+l.limit {
+		return nil // another runner has it, or will
+	}
+	at := slices.Index(l.waiting, it)
+	l.waiting = slices.Delete(l.waiting, at, at+1)
+	if l.runners > 0 {
 		return l.full
 	}
-	return nil // another runner has it, or will
+	return err
 }
+
+// busyLocked counts the tasks that have not ended.
+func (l *limited) busyLocked() int { return l.running + len(l.waiting) - l.withdrawn }
 
 func (l *limited) enqueueLocked(it *item) {
 	l.waiting = append(l.waiting, it)
-	if f := frame.Of(it.posted); f != nil && f.Op() != nil {
-		f.Op().Carried(l)
+	if op := opOf(it.posted); op != nil {
+		op.Carried(it)
 	}
 }
 
-// decidedLocked lets those go on who wait for the outcome of a start.
-func (l *limited) decidedLocked(r *runner) {
-	if l.starting != nil && l.starting == r.decided {
-		close(l.starting)
-		l.starting = nil
+func opOf(ctx context.Context) frame.Op {
+	if f := frame.Of(ctx); f != nil {
+		return f.Op()
+	}
+	return nil
+}
+
+// decideLocked wakes the Posts that wait for what ex says.
+func (l *limited) decideLocked() {
+	if l.decided != nil {
+		close(l.decided)
+		l.decided = nil
 	}
 }
 
-// countLocked counts a runner that ex has accepted.
-func (l *limited) countLocked(r *runner) {
-	if !r.counted {
-		r.counted = true
-		l.runners++
-		l.idle = append(l.idle, r)
+// dropLocked takes everything out of the queue.
+func (l *limited) dropLocked() (dropped []*item) {
+	for _, it := range l.waiting {
+		if it.state == queued {
+			it.state = discarded
+			dropped = append(dropped, it)
+		}
 	}
+	l.waiting, l.withdrawn = nil, 0
+	return dropped
 }
 
-// Find returns a task of pool that has to run for the queue to be served.
-func (l *limited) Find(pool any) any {
+// discard gives every dropped item its outcome and returns what is left to do
+// about them, which is foreign.
+func (l *limited) discard(dropped []*item, reason error) (callbacks func()) {
+	if len(dropped) == 0 {
+		return nil
+	}
+	all := make([]func(), len(dropped))
+	for i, it := range dropped {
+		if op := opOf(it.posted); op != nil {
+			all[i] = op.Discard(reason)
+			continue
+		}
+		all[i] = func() {
+			l.log.Warn(it.ctx, "executor: task discarded",
+				slog.String("pool", l.full.Pool), slog.Any("error", reason))
+		}
+	}
+	return func() { tell(dropped, all) }
+}
+
+// tell calls the callbacks of dropped items, each under a net.
+func tell(dropped []*item, callbacks []func()) {
+	i, returned := 0, false
+	defer func() {
+		if !returned { // a callback called runtime.Goexit
+			tell(dropped[i+1:], callbacks[i+1:])
+		}
+	}()
+	for ; i < len(dropped); i++ {
+		if callbacks[i] != nil {
+			c := dropped[i].ctx
+			c.state.Store(discarded)
+			c.run(func(context.Context) { callbacks[i]() })
+		}
+	}
+	returned = true
+}
+
+func (l *limited) closedReason() error { return &discardedError{l.full.Pool} }
+
+// Find returns a task of pool that has to run for it to be run.
+func (it *item) Find(pool any) any {
+	l := it.l
 	l.mu.Lock()
 	var carriers []frame.Finder
-	for _, r := range l.idle {
-		if r.carrier != nil {
-			carriers = append(carriers, r.carrier)
+	if it.state == queued {
+		for _, r := range l.unbegun {
+			if r.carrier != nil {
+				carriers = append(carriers, r.carrier)
+			}
 		}
 	}
 	l.mu.Unlock()
@@ -173,129 +280,36 @@ func (l *limited) Find(pool any) any {
 	return nil
 }
 
-// context is what r is posted with.
-func (r *runner) context() context.Context {
-	return &postedCtx{Context: context.Background(), op: r}
-}
-
-// Carried tells what carries r.
-func (r *runner) Carried(by frame.Finder) {
-	r.l.mu.Lock()
-	r.carrier = by
-	r.l.mu.Unlock()
-}
-
-// Discard tells that ex has dropped r.
-func (r *runner) Discard(reason error) {
-	l := r.l
+// withdraw gives up an item that was canceled, if it has not begun.
+func (it *item) withdraw() {
+	l := it.l
 	l.mu.Lock()
-	l.idle = slices.DeleteFunc(l.idle, func(o *runner) bool { return o == r })
-	dropped := l.endLocked(true)
-	l.mu.Unlock()
-	l.discard(dropped, reason)
-}
-
-// endLocked ends a runner. The last one takes what waits along, if nobody can
-// run it.
-func (l *limited) endLocked(unserved bool) (dropped []*item) {
-	l.runners--
-	if unserved && l.runners == 0 {
-		dropped, l.waiting = l.waiting, nil
+	defer l.mu.Unlock()
+	if it.state != queued {
+		return
 	}
-	return dropped
-}
-
-func (l *limited) discard(dropped []*item, reason error) {
-	for _, it := range dropped {
-		if f := frame.Of(it.posted); f != nil && f.Op() != nil {
-			f.Op().Discard(reason)
-			continue
-		}
-		report.Logger{}.Warn(it.ctx, "executor: task discarded",
-			slog.String("pool", l.full.Pool), slog.Any("error", reason))
+	it.state = skipped
+	l.withdrawn++
+	if l.withdrawn > len(l.waiting)/2 { // so that all of them together cost no more than a pass each
+		l.waiting = slices.DeleteFunc(l.waiting, func(o *item) bool { return o.state == skipped })
+		l.withdrawn = 0
 	}
 }
 
-// run is the task of ex.
-func (r *runner) run(ctx context.Context) {
-	l := r.l
-	l.mu.Lock()
-	l.countLocked(r) // ex may run it before its Post returns
-	l.decidedLocked(r)
-	l.idle = slices.DeleteFunc(l.idle, func(o *runner) bool { return o == r })
-	l.mu.Unlock()
-	l.serve(ctx)
-}
-
-// serve runs what waits, under ctx, the context of a runner.
-func (l *limited) serve(ctx context.Context) {
-	returned := false
-	defer func() {
-		if !returned { // a task called runtime.Goexit; the rest is served while that goes on
-			l.serve(ctx)
-		}
-	}()
-	for n := 1; ; n++ {
-		l.mu.Lock()
-		if len(l.waiting) == 0 {
-			l.endLocked(false)
-			l.mu.Unlock()
-			break
-		}
-		if ctx.Err() != nil { // ex has given up on what runs
-			dropped := l.endLocked(true)
-			l.mu.Unlock()
-			l.discard(dropped, l.closedReason())
-			break
-		}
-		if n > offerEvery {
-			l.mu.Unlock()
-			n = 0
-			if l.offer() {
-				break
-			}
-			continue
-		}
-		it := l.waiting[0]
-		l.waiting[0] = nil
-		l.waiting = l.waiting[1:]
-		l.mu.Unlock()
-		it.run(ctx)
-	}
-	returned = true
-}
-
-// offer gives the place back to ex. It returns true if another runner serves
-// the queue from here on, or nobody can.
-func (l *limited) offer() bool {
-	next := &runner{l: l}
-	err := l.ex.Post(next.context(), func(ctx context.Context) { next.run(ctx) })
-	if err != nil && !errors.Is(err, ErrClosed) {
-		return false
-	}
-	l.mu.Lock()
-	if err == nil {
-		l.countLocked(next)
-	}
-	dropped := l.endLocked(err != nil)
-	l.mu.Unlock()
-	l.discard(dropped, l.closedReason())
-	return true
-}
-
-func (l *limited) closedReason() error { return &discardedError{l.full.Pool} }
-
-// run runs it under the lifetime of ctx, the context of a runner.
+// run runs it under ctx, the context of a runner.
 func (it *item) run(ctx context.Context) {
-	c := it.ctx
-	c.host = frame.HostOf(ctx)
-	c.life = ctx
-	if t, ok := c.host.(*task); ok { // a goroutine of ours
-		c.life = t.core.life
-		defer pprof.SetGoroutineLabels(t.core.labels)
-		if labeled(c.values) {
-			pprof.SetGoroutineLabels(c)
-		}
+	defer it.end()
+	it.ctx.adopt(ctx)
+	it.ctx.run(it.fn)
+}
+
+// end ends it, once.
+func (it *item) end() {
+	l := it.l
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if it.state == running {
+		it.state = finished
+		l.running--
 	}
-	c.run(it.fn)
 }

@@ -4,14 +4,12 @@ import (
 	"context"
 	"log/slog"
 	"maps"
-	"runtime"
 	"slices"
 	"sync"
 
 	"github.com/cadre-go/cadre/future"
 	"github.com/cadre-go/cadre/internal/frame"
 	"github.com/cadre-go/cadre/internal/link"
-	"github.com/cadre-go/cadre/internal/report"
 	"github.com/cadre-go/cadre/internal/tie"
 )
 
@@ -22,34 +20,34 @@ import (
 //
 // The first failure fails the future, as the same error, cancels the items
 // that are queued or running and starts no others; so do canceling the future
-// and the end of ctx. Results that nobody can receive then are closed if they
-// are io.Closers. Of no items it completes with an empty slice. A nil ctx or
-// fn is a [*ConfigError].
+// and the end of ctx. Abandoned, it has the items run on. Results that nobody
+// can receive then are closed if they are io.Closers. Of no items it completes
+// with an empty slice. A nil ctx or fn is a [*ConfigError].
+//
+// Each item is a task as [Submit] makes one, with what was captured of ctx at
+// this call.
 func Map[In, Out any](ctx context.Context, p *Pool, items []In, fn func(context.Context, In) (Out, error)) *future.Future[[]Out] {
-	if err := badPost(ctx, fn == nil); err != nil {
+	if err := badFunction(ctx, fn == nil); err != nil {
 		return future.Failed[[]Out](err)
 	}
 	if len(items) == 0 {
 		return future.Completed([]Out{})
 	}
-	defer runtime.KeepAlive(p)
 	m := &mapping[In, Out]{
-		core: p.open(), ctx: frame.WithScope(ctx, frame.Capture(ctx)), items: items, fn: fn,
+		pool: p, core: p.open(), ctx: frame.WithScope(ctx, frame.Capture(ctx)), items: slices.Clone(items), fn: fn,
 		left: len(items), results: make([]Out, len(items)), done: make([]bool, len(items)),
 		active: make(map[int]*op[Out]), c: &future.Completer[[]Out]{},
 	}
 	m.link.Producer = m
 	link.Bind(m.c, &m.link, nil)
 	m.feed()
-	m.tie.To(ctx, func(cause error) {
-		defer containCallback()
-		m.c.Future().Cancel(cause)
-	})
+	follow(&m.tie, m.core, ctx, m.c.Future())
 	return m.c.Future()
 }
 
 // mapping is one call of Map.
 type mapping[In, Out any] struct {
+	pool  *Pool // which is in use, and must not be taken for dropped
 	core  *core
 	ctx   context.Context
 	items []In
@@ -62,9 +60,11 @@ type mapping[In, Out any] struct {
 	next    int        // the first item that has not been posted
 	left    int        // items that have not completed
 	active  map[int]*op[Out]
-	waiter  *waiter // of the item that waits for room, the newest active one
+	posting bool    // an item is being posted, or waits for room
+	waiter  *waiter // of an item that waits for room
 	feeding bool    // somebody is in feed; more asks it to go on
 	more    bool
+	begun   bool // an item was not refused
 	over    bool // nothing is started any more
 	results []Out
 	done    []bool // which results are there
@@ -75,32 +75,33 @@ type mapping[In, Out any] struct {
 func (m *mapping[In, Out]) feed() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.more = true
 	if m.feeding {
-		m.more = true
 		return
 	}
 	m.feeding = true
-	for m.more = true; m.more; {
+	for m.more {
 		m.more = false
-		for m.waiter == nil && !m.over && m.next < len(m.items) && len(m.active) < m.core.Size {
-			m.postLocked()
+		for !m.over && !m.posting && m.next < len(m.items) && len(m.active) < max(m.core.Size, 1) {
+			i := m.next
+			o := newOp(m.ctx, func(ctx context.Context) (Out, error) { return m.fn(ctx, m.items[i]) }, nil)
+			m.next++
+			m.active[i], m.posting = o, true
+			m.mu.Unlock()
+			m.post(i, o)
+			m.mu.Lock()
 		}
 	}
 	m.feeding = false
 }
 
-// postLocked posts the next item. It lets go of the lock meanwhile.
-func (m *mapping[In, Out]) postLocked() {
-	i := m.next
-	m.next++
-	o := newOp(m.ctx, func(ctx context.Context) (Out, error) { return m.fn(ctx, m.items[i]) }, nil)
-	m.active[i] = o
-	m.mu.Unlock()
+// post posts item i.
+func (m *mapping[In, Out]) post(i int, o *op[Out]) {
 	o.c.Future().OnSettle(func(out future.Outcome[Out]) { m.settled(i, out) })
-	decided := false
 	w := m.core.postWhenRoom(m.ctx, &o.task, o, func(err error) {
 		m.mu.Lock()
-		decided, m.waiter = true, nil
+		m.posting, m.waiter = false, nil
+		m.begun = m.begun || err == nil
 		m.mu.Unlock()
 		if err != nil {
 			m.core.rejected.Add(1)
@@ -110,25 +111,35 @@ func (m *mapping[In, Out]) postLocked() {
 		m.feed()
 	})
 	m.mu.Lock()
-	if !decided {
+	m.begun = m.begun || w != nil
+	if m.posting {
 		m.waiter = w
+	}
+	over := m.over
+	m.mu.Unlock()
+	if over { // it may have missed w
+		m.withdraw(w)
+	}
+}
+
+// withdraw has an item, if w is not nil, wait for room no more.
+func (m *mapping[In, Out]) withdraw(w *waiter) {
+	if w != nil && m.core.withdraw(w) {
+		m.core.rejected.Add(1)
 	}
 }
 
 // settled takes the outcome of item i.
 func (m *mapping[In, Out]) settled(i int, out future.Outcome[Out]) {
+	if out.Err != nil {
+		m.failed(i, out.Err)
+		return
+	}
 	m.mu.Lock()
 	delete(m.active, i)
-	if out.Err != nil || m.over {
-		over := m.over
+	if m.over {
 		m.mu.Unlock()
-		switch {
-		case out.Err == nil:
-			dispose(out.Value)
-		case !over:
-			m.stop(out.Err)
-			m.c.Fail(out.Err)
-		}
+		m.dispose([]Out{out.Value})
 		return
 	}
 	m.results[i], m.done[i] = out.Value, true
@@ -142,37 +153,86 @@ func (m *mapping[In, Out]) settled(i int, out future.Outcome[Out]) {
 	}
 }
 
-// stop starts no more items, cancels those that are active and gets rid of the
-// results.
-func (m *mapping[In, Out]) stop(cause error) {
+// failed takes the failure of item i. One that the end of the caller's context
+// brought about is not the future's outcome: that is canceled, whoever learns
+// of the end first.
+func (m *mapping[In, Out]) failed(i int, err error) {
 	m.mu.Lock()
-	m.over = true
-	w := m.waiter
-	m.waiter = nil
-	ops := slices.Collect(maps.Values(m.active))
-	var late []Out
-	for i, done := range m.done {
-		if done {
-			late, m.done[i] = append(late, m.results[i]), false
-		}
-	}
+	delete(m.active, i)
+	canceled := m.begun && !m.over
 	m.mu.Unlock()
-	if w != nil && m.core.withdraw(w) {
-		m.core.rejected.Add(1)
+	if canceled && m.ctx.Err() != nil {
+		m.c.Future().Cancel(context.Cause(m.ctx))
 	}
-	for _, o := range ops {
-		o.c.Future().Cancel(cause)
+	m.mu.Lock()
+	if m.over {
+		m.mu.Unlock()
+		return
 	}
-	for _, v := range late {
-		dispose(v)
+	rest := m.stopLocked()
+	m.mu.Unlock()
+	callbacks := link.Fail(m.c, err) // shows before anything foreign runs
+	if callbacks != nil {
+		defer callbacks()
 	}
+	m.end(rest, err)
 }
 
-// dispose gets rid of a value as a future does that had settled before.
-func dispose[T any](v T) {
-	c := future.NewCompleter[T]()
-	c.Future().Abandon(nil)
-	c.Complete(v)
+// stop ends m, unless that has been done.
+func (m *mapping[In, Out]) stop(cause error) {
+	m.mu.Lock()
+	rest := m.stopLocked()
+	m.mu.Unlock()
+	m.end(rest, cause)
+}
+
+// remainder is what is left of a mapping that has stopped.
+type remainder[Out any] struct {
+	waiter *waiter
+	active []*op[Out] // the last one first, so that none starts on the worker that another leaves
+	late   []Out      // results that nobody will receive
+}
+
+// stopLocked has m start no more items, and gives out what is to be got rid of.
+func (m *mapping[In, Out]) stopLocked() (rest remainder[Out]) {
+	m.over = true
+	rest.waiter, m.waiter = m.waiter, nil
+	for _, i := range slices.Backward(slices.Sorted(maps.Keys(m.active))) {
+		rest.active = append(rest.active, m.active[i])
+	}
+	for i, done := range m.done {
+		if done {
+			rest.late = append(rest.late, m.results[i])
+			m.done[i] = false
+		}
+	}
+	return rest
+}
+
+func (m *mapping[In, Out]) end(rest remainder[Out], cause error) {
+	m.withdraw(rest.waiter)
+	for _, o := range rest.active {
+		o.c.Future().Cancel(cause)
+	}
+	m.dispose(rest.late)
+}
+
+// dispose gets rid of values as a future does that had settled before. If one
+// of them calls runtime.Goexit, the others follow while that goes on.
+func (m *mapping[In, Out]) dispose(late []Out) {
+	defer func() {
+		if len(late) > 0 {
+			m.dispose(late)
+		}
+	}()
+	for len(late) > 0 {
+		v := late[0]
+		late = late[1:]
+		c := &future.Completer[Out]{}
+		link.Bind(c, &frame.Link{Producer: m, Keep: true}, nil) // m reports what goes wrong
+		c.Future().Abandon(nil)
+		c.Complete(v)
+	}
 }
 
 // The producer of the future.
@@ -180,25 +240,17 @@ func dispose[T any](v T) {
 func (m *mapping[In, Out]) Settled()             { m.tie.Cut() }
 func (m *mapping[In, Out]) Canceled(cause error) { m.stop(cause) }
 func (m *mapping[In, Out]) Report(msg string, err error) {
-	report.Logger{}.Error(m.ctx, msg, slog.Any("error", err))
+	m.core.log.Error(m.ctx, msg, m.core.logAttrs(slog.Any("error", err))...)
 }
 
-// Find returns the first item that is queued, or that waits for room.
+// Find returns the first item that has not started.
 func (m *mapping[In, Out]) Find(pool any) any {
 	m.mu.Lock()
-	var ops []*op[Out]
+	defer m.mu.Unlock()
 	for _, i := range slices.Sorted(maps.Keys(m.active)) {
-		ops = append(ops, m.active[i])
-	}
-	w := m.waiter
-	m.mu.Unlock()
-	for _, o := range ops {
-		if task := o.Find(pool); task != nil {
+		if task := m.active[i].task.Find(pool); task != nil {
 			return task
 		}
-	}
-	if w != nil && pool == any(m.core) {
-		return w.task
 	}
 	return nil
 }

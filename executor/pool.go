@@ -3,15 +3,33 @@ package executor
 import (
 	"context"
 	"runtime"
+	"runtime/pprof"
 	"time"
 
 	"github.com/cadre-go/cadre/future"
+	"github.com/cadre-go/cadre/internal/frame"
 	"github.com/cadre-go/cadre/internal/goid"
 	"github.com/cadre-go/cadre/timer"
 )
 
 // Executor is what runs tasks. Users hand one to whatever needs to run
 // something, which never closes it.
+//
+// An Executor of your own has to do what executortest.Conformance checks:
+//
+//   - A nil ctx or task is a [*ConfigError]. A refusal is a [*RejectedError],
+//     and for a ctx that is done it matches both that context's cause and its
+//     Err: give it a Reason of &future.InterruptedError{Err: ctx.Err(), Cause:
+//     context.Cause(ctx)}. An error means that task never starts, nil that it
+//     runs once.
+//   - The task's context has ctx's values, does not end with ctx, and has a
+//     scope of its own that starts as ctx's at the Post:
+//     diagnostics.Capture(ctx).Install(context.WithoutCancel(ctx)).
+//   - A goroutine of the executor's carries the labels of ctx while the task
+//     runs and none of them afterwards: call pprof.SetGoroutineLabels with the
+//     task's context before, and with context.Background() after.
+//   - A panic or [runtime.Goexit] of a task ends that task alone.
+//   - A task that was accepted and will never run is reported with [Discard].
 type Executor interface {
 	// Post hands task over, to be run once with a context made of ctx, or
 	// says why not. It does not block.
@@ -20,7 +38,7 @@ type Executor interface {
 
 // Pool is an [Executor] of a fixed number of workers and one bounded queue.
 // All methods may be called from any goroutine, a worker of the same pool
-// included. The zero Pool is one that is closed.
+// included. The zero Pool, and a nil one, refuses everything with [ErrClosed].
 //
 // A Pool that becomes unreachable without having been closed runs what is
 // queued and lets its goroutines end, with a WARN record; when that happens is
@@ -52,7 +70,7 @@ func New(cfg Config) (*Pool, error) {
 // none is the core of a zero Pool.
 var none = func() *core {
 	c := &core{done: make(chan struct{})}
-	c.errClosed = &RejectedError{Reason: ErrClosed}
+	c.errClosed = &RejectedError{Pool: "zero Pool", Reason: ErrClosed}
 	c.queue.init(0)
 	c.queue.close()
 	close(c.done)
@@ -115,6 +133,34 @@ type bare func(context.Context)
 func (fn bare) run(t *task)                   { fn(t) }
 func (bare) discard(error) (callbacks func()) { return nil }
 func (bare) lost(error)                       {}
+
+// carried is the job of a task that carries an operation, which has to learn if
+// the task is discarded or lost.
+type carried struct {
+	job
+	op frame.Op
+}
+
+func (j *carried) discard(reason error) (callbacks func()) {
+	own, carried := j.job.discard(reason), j.op.Discard(reason)
+	switch {
+	case own == nil:
+		return carried
+	case carried == nil:
+		return own
+	}
+	return func() {
+		defer carried()
+		own()
+	}
+}
+
+func (j *carried) lost(err error) {
+	if callbacks := j.op.Discard(err); callbacks != nil {
+		defer callbacks()
+	}
+	j.job.lost(err)
+}
 
 // Delay returns a future that completes after d, by the pool's clock; see
 // [timer.Timer.Delay]. Its callbacks run on the goroutine of the pool's timer,
@@ -212,6 +258,7 @@ func (p *Pool) Running() []TaskInfo {
 
 // abandon ends a pool that was dropped.
 func (c *core) abandon() {
+	pprof.SetGoroutineLabels(c.labels)
 	c.close()
 	c.log.Warn(context.Background(), "executor: pool became unreachable without Close", c.logAttrs()...)
 }

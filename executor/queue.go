@@ -52,6 +52,9 @@ func (q *queue) room(e entry) verdict {
 		return roomy
 	}
 	x := q.out()
+	if q.in() != e { // head may even have passed e's ticket
+		return roomy // which admit will not take
+	}
 	free := q.limit - places(e, x)
 	cells := len(q.cells) - x.behind(ticket)
 	switch {

@@ -40,8 +40,8 @@ type insideCall struct {
 
 // shutdown closes the pool and waits within b; see Pool.Shutdown.
 func (c *core) shutdown(b bound) error {
+	c.close() // whatever the clock does
 	started := c.now()
-	c.close()
 	err := c.await(b)
 	c.announce(err == nil, c.now()-started)
 	return err
@@ -117,6 +117,20 @@ func (c *core) callFromInside() *insideCall {
 	return call
 }
 
+// aloneLocked notes that whoever lent g its slot does not wait for it any more,
+// and so not for a call of Shutdown on it either.
+func (c *core) aloneLocked(g *guest) {
+	g.lender = nil
+	for _, call := range c.inside {
+		if at := slices.Index(call.seats, &g.seat); at >= 0 {
+			for _, s := range call.seats[at+1:] {
+				s.calls--
+			}
+			call.seats = call.seats[:at+1]
+		}
+	}
+}
+
 func (c *core) leaveCall(call *insideCall) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -143,6 +157,9 @@ func (c *core) seatLocked(id uint64) *seat {
 
 // changedLocked follows up on a change of alive or of inside.
 func (c *core) changedLocked() {
+	if len(c.inside) == 0 { // so that the end of many stand-ins takes no time squared
+		return
+	}
 	outside := c.alive
 	for _, w := range c.workers {
 		if w.calls > 0 && !w.gone {
@@ -172,22 +189,18 @@ func (c *core) enterLocked(g *guest) {
 	c.alive++
 }
 
-func (c *core) leaveGuest(g *guest) {
-	c.mu.Lock()
-	c.guests.remove(g)
-	c.mu.Unlock()
-	c.leave(nil)
-}
-
-// leave is the last thing that a goroutine of the pool does: w's, if w is not
-// nil. The last of all ends the pool.
-func (c *core) leave(w *worker) {
+// leave is the last thing that a goroutine of the pool does: w's or g's, or the
+// timer's if both are nil. The last of all ends the pool.
+func (c *core) leave(w *worker, g *guest) {
 	if w != nil {
 		c.passOn() // the others may go too
 	}
 	c.mu.Lock()
 	if w != nil {
 		w.gone = true
+	}
+	if g != nil {
+		c.guests.remove(g)
 	}
 	c.alive--
 	last := c.alive == 0
@@ -205,7 +218,7 @@ func (c *core) leave(w *worker) {
 func (c *core) giveUp(b bound) error {
 	dropped := c.escalate()
 	cause, err := b.cause()
-	e := &ShutdownError{Pool: c.Name, Cause: cause, Running: c.running(), ctxErr: err}
+	e := &ShutdownError{Pool: c.Name, Cause: cause, Running: c.left(), ctxErr: err}
 	for _, t := range dropped {
 		e.Discarded = append(e.Discarded, TaskInfo{Worker: -1, Diagnostics: diagnostics.Capture(t)})
 	}
@@ -265,7 +278,7 @@ func (g *guest) discard(dropped []*task, callbacks []func(), reason error) {
 			go g.discard(left, callbacks[len(dropped)-len(left):], reason)
 			return
 		}
-		g.core.leaveGuest(g)
+		g.core.leave(nil, g)
 	}()
 	pprof.SetGoroutineLabels(g.core.labels)
 	g.id.Store(goid.ID())
@@ -280,13 +293,15 @@ func (g *guest) discard(dropped []*task, callbacks []func(), reason error) {
 func (g *guest) tell(t *task, callbacks func(), reason error) {
 	c := g.core
 	defer pprof.SetGoroutineLabels(c.labels)
-	if labeled(t.values) {
-		pprof.SetGoroutineLabels(t)
-	}
-	c.log.Warn(t, "executor: task discarded", c.logAttrs(slog.Any("error", reason))...)
 	if callbacks != nil {
 		defer c.netted(t, "a callback", callbacks)
 	}
+	c.netted(t, "the context of a discarded task", func() { // a foreign one may
+		if labeled(t.values) {
+			pprof.SetGoroutineLabels(t)
+		}
+	})
+	c.log.Warn(t, "executor: task discarded", c.logAttrs(slog.Any("error", reason))...)
 	if c.OnDiscard != nil {
 		c.netted(t, "OnDiscard", func() { c.OnDiscard(t, reason) })
 	}

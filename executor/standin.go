@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"log/slog"
+	"runtime"
 	"runtime/pprof"
 
 	"github.com/cadre-go/cadre/internal/frame"
@@ -10,145 +11,161 @@ import (
 )
 
 // Await waits under t's context for done. Meanwhile, for as long as there is a
-// task of the same pool, still queued, that p depends on, t lends its slot to
-// that task: a stand-in goroutine runs it out of turn, one at a time. So tasks
-// that wait for tasks cannot starve their pool, whatever its size.
+// task of the same pool, not yet started, that p depends on, t lends its slot
+// to that task: a stand-in goroutine runs it out of turn, one at a time. So
+// tasks that wait for tasks cannot starve their pool, whatever its size.
 //
 // Not on t's own stack: a runtime.Goexit of the other task would end both, and
 // Await could not return when ctx ends.
+//
+// A task that has ended has no slot to lend: a wait under its context, which
+// somebody kept, is a plain one.
 func (t *task) Await(ctx context.Context, p frame.Producer, done <-chan struct{}) {
 	c := t.core
-	for {
-		again, forget := never, func() {}
-		found, _ := p.Find(c).(*task)
-		if found == nil {
-			// Look once more when it will be noticed if something is queued.
-			again, forget = c.watchQueue()
-			found, _ = p.Find(c).(*task)
-		}
-		if found != nil {
-			forget()
-			if again = c.lend(ctx, t, found, done); again == nil {
-				continue // somebody else runs it now
-			}
-			forget = func() {}
-		}
+	end, life := t.ends(ctx)
+	var look <-chan struct{}
+	for t.active() {
+		// What has happened already is no reason to run anything.
 		select {
 		case <-done:
-			forget()
 			return
-		case <-ctx.Done():
-			forget()
-			return
-		case <-again:
-			forget()
+		default:
 		}
+		if ctx.Err() != nil {
+			return
+		}
+		again := look
+		var g *guest
+		started := false
+		if found, _ := p.Find(c).(*task); found != nil {
+			if g, started = c.lend(t, found); g == nil {
+				continue // somebody else has taken it, or t has ended
+			}
+			again = g.back
+		} else if look == nil {
+			// Look once more when it will be noticed if something is queued.
+			look = c.watchQueue()
+			continue
+		}
+		select {
+		case <-again:
+			if g == nil {
+				look = nil
+			}
+			continue
+		case <-done:
+		case <-end:
+		case <-life:
+		}
+		if started {
+			g.unwatched()
+		}
+		return
+	}
+	select {
+	case <-done:
+	case <-end:
+	case <-life:
 	}
 }
 
-// never is a channel that nothing comes from.
-var never <-chan struct{}
+// ends returns two channels, one of which is closed when ctx ends; life may be
+// nil. The context that a submitted function was given is not made to build its
+// cancellation for this.
+func (t *task) ends(ctx context.Context) (end, life <-chan struct{}) {
+	if own, ok := ctx.(*runCtx); ok && own.Parent == context.Context(t) {
+		return own.Canceled(), t.Done()
+	}
+	return ctx.Done(), nil
+}
 
 // watchQueue returns a channel that is closed when an operation is queued from
-// now on, until forget is called.
-func (c *core) watchQueue() (again <-chan struct{}, forget func()) {
+// now on.
+func (c *core) watchQueue() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.lookers.Add(1)
 	if c.look == nil {
 		c.look = make(chan struct{})
+		c.looking.Store(true)
 	}
-	return c.look, func() { c.lookers.Add(-1) }
+	return c.look
 }
 
+// lookAgain wakes those who watch the queue.
 func (c *core) lookAgain() {
+	if !c.looking.Load() {
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.look != nil {
 		close(c.look)
 		c.look = nil
+		c.looking.Store(false)
 	}
 }
 
-// lend runs found on t's slot, when it is t's turn to lend it. It returns a
-// channel that is closed when the slot is back; nil if found is not queued any
-// more; never if there is nothing to do but wait for done or ctx.
-func (c *core) lend(ctx context.Context, t, found *task, done <-chan struct{}) <-chan struct{} {
-	token := c.turn(t)
-	if token == nil { // t has ended, and has no slot to lend
-		return never
-	}
-	select {
-	case token <- struct{}{}:
-	case <-done:
-		return never
-	case <-ctx.Done():
-		return never
-	}
-	back := make(chan struct{})
-	if !c.startStandIn(t, found, func() { <-token; close(back) }) {
-		<-token
-		return nil
-	}
-	return back
-}
-
-// turn makes sure that a task lends its slot to one stand-in at a time.
-type turn struct {
-	task  *task
-	token chan struct{} // full while the slot is lent
-}
-
-// turn returns t's token channel, or nil if t does not run.
-func (c *core) turn(t *task) chan struct{} {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !t.active() {
-		return nil
-	}
-	now := t.seat.turn.Load()
-	if now == nil || now.task != t {
-		now = &turn{t, make(chan struct{}, 1)}
-		t.seat.turn.Store(now)
-	}
-	return now.token
-}
-
-// startStandIn takes found out of the queue and runs it in t's place; back is
-// called at the end. It returns false if found was not queued any more.
-func (c *core) startStandIn(t, found *task, back func()) bool {
+// lend has found run on t's slot, which is out of the queue then. It returns
+// the stand-in that runs it, and true; or the one that has the slot already; or
+// nil if found does not wait any more or t has ended.
+func (c *core) lend(t, found *task) (g *guest, started bool) {
 	c.mu.Lock()
 	if !t.active() {
 		c.mu.Unlock()
-		return false
+		return nil, false
+	}
+	if g := t.seat.out; g != nil && g.host == t {
+		c.mu.Unlock()
+		return g, false
 	}
 	var accepted func(error)
 	if found.claim(lent) {
 		c.queue.leave()
 	} else if accepted = c.takeWaiterLocked(found); accepted == nil {
 		c.mu.Unlock()
-		return false
+		return nil, false
 	}
 	c.lent++
-	g := &guest{seat: seat{core: c, index: t.seat.index, lender: t.seat}}
+	g = &guest{host: t, back: make(chan struct{})}
+	g.seat = seat{core: c, index: t.seat.index, lender: t.seat, guest: g}
+	t.seat.out = g
 	c.enterLocked(g)
 	c.mu.Unlock()
-	go g.standIn(found, back)
+	go g.standIn(found)
 	if accepted != nil {
 		accepted(nil)
 	}
 	c.freed(c.queue.out()) // the place that found had
-	return true
+	return g, true
 }
 
-// endedLent accounts for the end of a task on a stand-in: the slot is back.
-func (c *core) endedLent(state uint64) {
+// endedLent accounts for the end of a task on a stand-in: the slot is back, for
+// the next one even while callbacks of this one still run. These may belong to
+// the task that lent it, and wait for others in their turn.
+func (g *guest) endedLent(state uint64) {
+	c := g.core
 	c.mu.Lock()
 	c.lent--
 	if state != finished {
 		c.ends[state]++
 	}
+	if lender := g.host.seat; lender.out == g {
+		lender.out = nil // an idle worker keeps nothing of what ran on its slot
+	}
+	g.host, g.lender = nil, nil
 	c.mu.Unlock()
+	close(g.back)
+}
+
+// unwatched notes that whoever had g started has stopped waiting for it.
+func (g *guest) unwatched() {
+	select {
+	case <-g.back: // noted already
+	default:
+		g.core.mu.Lock()
+		g.core.aloneLocked(g)
+		g.core.mu.Unlock()
+	}
 }
 
 // Report logs a failure of foreign code under t.
@@ -156,10 +173,14 @@ func (t *task) Report(msg string, err error) {
 	t.core.log.Error(t, msg, t.core.logAttrs(slog.Any("error", err))...)
 }
 
-// guest is a goroutine of the pool beside its workers.
+// guest is a goroutine of the pool beside its workers: the discarder, or a
+// stand-in.
 type guest struct {
 	seat
 	next, prev *guest
+
+	host *task         // whose slot it has, under core.mu; nil when it is back
+	back chan struct{} // closed when the slot is back
 }
 
 // guests is the list of those that run.
@@ -185,10 +206,10 @@ func (l *guests) remove(g *guest) {
 }
 
 // standIn is the goroutine that runs one lent task.
-func (g *guest) standIn(t *task, back func()) {
-	defer g.core.leaveGuest(g)
-	defer back()
+func (g *guest) standIn(t *task) {
+	defer g.core.leave(nil, g)
 	pprof.SetGoroutineLabels(g.core.labels)
-	g.id.Store(goid.ID())
+	var header [32]byte
+	g.id.Store(goid.Parse(header[:runtime.Stack(header[:], false)]))
 	g.run(t)
 }

@@ -5,13 +5,12 @@ import (
 	"log/slog"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/cadre-go/cadre/future"
 	"github.com/cadre-go/cadre/internal/frame"
-	"github.com/cadre-go/cadre/internal/lazyctx"
 	"github.com/cadre-go/cadre/internal/link"
 	"github.com/cadre-go/cadre/internal/report"
 	"github.com/cadre-go/cadre/internal/tie"
@@ -22,7 +21,8 @@ import (
 // Every failure arrives through the future: a [*RejectedError] if ex did not
 // accept the task, what fn returned, a [*future.PanicError],
 // [future.ErrGoexit], an error that matches [ErrClosed] if a shutdown
-// discarded the task. A nil ctx, ex or fn is a [*ConfigError].
+// discarded the task. A nil ctx, ex or fn is a [*ConfigError]. A panic or
+// Goexit of fn that comes when the future has settled is logged.
 //
 // fn runs where ex runs tasks. Its context has the values of ctx, a diagnostic
 // scope that starts as ctx's at this call, the deadline of ctx and the lifetime
@@ -41,16 +41,20 @@ func Submit[T any](ctx context.Context, ex Executor, fn func(context.Context) (T
 		return future.Failed[T](err)
 	}
 	o := newOp(ctx, fn, opts)
+	_, pool := ex.(*Pool)
+	if !pool && ctx.Err() == nil { // now, since ex may run fn before its Post returns
+		follow(&o.tie, nil, ctx, o.c.Future())
+	}
 	if err := o.postTo(ctx, ex); err != nil {
 		o.c.Fail(err)
-	} else {
-		o.follow(ctx)
+	} else if pool {
+		follow(&o.tie, o.task.core, ctx, o.c.Future())
 	}
 	return o.c.Future()
 }
 
 func badSubmit(ctx context.Context, ex Executor, noFn bool) error {
-	if err := badPost(ctx, noFn); err != nil {
+	if err := badFunction(ctx, noFn); err != nil {
 		return err
 	}
 	if ex == nil {
@@ -94,7 +98,17 @@ func (o *op[T]) postTo(ctx context.Context, ex Executor) error {
 		defer runtime.KeepAlive(p)
 		return p.open().submit(ctx, &o.task, o)
 	}
-	return ex.Post(&postedCtx{ctx, frame.Of(ctx), o}, o.runDetached)
+	o.carrier = askers(nil)
+	posted := &postedCtx{ctx, frame.Of(ctx), o}
+	if l, ok := ex.(*limited); ok {
+		err := l.post(posted, func(ctx context.Context) { o.exec(ctx, nil) }, true)
+		if err == nil && o.canceled.Load() { // maybe before it was carried
+			o.withdraw()
+		}
+		return err
+	}
+	snapshot := frame.Capture(ctx)
+	return ex.Post(posted, func(ctx context.Context) { o.runDetached(ctx, snapshot) })
 }
 
 // submit is a Post of a task that brings its memory along.
@@ -106,24 +120,53 @@ func (c *core) submit(ctx context.Context, t *task, j job) error {
 	return err
 }
 
-// follow cancels o when ctx ends. The end of the pool's own context, which is
-// all that can end a bare task's, reaches o anyway.
-func (o *op[T]) follow(ctx context.Context) {
-	if c := o.task.core; c != nil && ctx.Done() == c.life.Done() {
+// follow cancels f when ctx ends. The end of c's own context, which is all that
+// can end that of a bare task, reaches the tasks of c behind f anyway. c is nil
+// if another executor than a pool has them.
+func follow[T any](tie *tie.Tie, c *core, ctx context.Context, f *future.Future[T]) {
+	if _, settled := f.Outcome(); settled {
 		return
 	}
-	o.tie.To(ctx, func(cause error) {
-		defer containCallback()
-		o.c.Future().Cancel(cause)
-	})
+	end := func(cause error) { contained(func() { f.Cancel(cause) }) }
+	if c == nil {
+		tie.To(ctx, end)
+		return
+	}
+	if own, ok := ctx.(*runCtx); ok {
+		if host, ok := own.Parent.(*task); ok && host.core == c {
+			tie.ToCancel(&own.Ctx, end)
+			return
+		}
+	}
+	if ctx.Done() != c.life.Done() {
+		tie.To(ctx, end)
+	}
 }
 
-// containCallback is the net of a goroutine that package context started.
-func containCallback() {
-	if v := recover(); v != nil {
-		report.Logger{}.Error(context.Background(), "executor: a callback panicked",
-			slog.Any("panic", v), slog.String("stack", string(debug.Stack())))
-	}
+// contained calls fn on a goroutine that package context started, where no net
+// is above.
+func contained(fn func()) {
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		if v := recover(); v != nil {
+			report.Logger{}.Error(context.Background(), "executor: a callback panicked",
+				slog.Any("panic", v), slog.String("stack", string(debug.Stack())))
+			return
+		}
+		report.Logger{}.Error(context.Background(), "executor: a callback called runtime.Goexit",
+			slog.Any("panic", future.ErrGoexit))
+	}()
+	fn()
+	returned = true
+}
+
+// shows reports whether the outcome of o is there.
+func (o *op[T]) shows() bool {
+	_, settled := o.c.Future().Outcome()
+	return settled
 }
 
 // The job of a pool's task.
@@ -132,8 +175,17 @@ func (o *op[T]) run(t *task)                 { o.exec(t, t) }
 func (o *op[T]) discard(reason error) func() { return link.Fail(&o.c, reason) }
 func (o *op[T]) lost(err error)              { o.c.Fail(err) }
 
-// runDetached is the function that another executor runs.
-func (o *op[T]) runDetached(ctx context.Context) { o.exec(ctx, nil) }
+// runDetached is the function that another executor runs. One that has made no
+// task context, but passes on what it was given or something of its own, leaves
+// it to o to start with a fresh scope and the caller's values.
+func (o *op[T]) runDetached(ctx context.Context, snapshot *frame.Attrs) {
+	if f := frame.Of(ctx); f == nil || f.Scope() == nil || f.Op() != nil {
+		c := newPlainCtx(o.ctx.values, snapshot, "")
+		c.life, c.foreign, c.host = ctx, true, frame.HostOf(ctx)
+		ctx = c
+	}
+	o.exec(ctx, nil)
+}
 
 // exec runs fn under ctx and settles the future with how it ended. Before that
 // it accounts for t, the pool's task if there is one, so that whoever sees the
@@ -160,13 +212,19 @@ func (o *op[T]) exec(ctx context.Context, t *task) {
 			}
 		}
 		o.ctx.Release()
-		if t != nil && t.end(state, link.Watched(&o.c)) {
+		if t != nil {
+			t.seat.ending.Store(&o.link)
+		}
+		if t == nil {
+			endPlain(ctx, state, link.Watched(&o.c))
+		} else if t.end(state, link.Watched(&o.c)) {
 			defer t.core.released()
 		}
-		if err != nil {
-			o.c.Fail(err)
-		} else {
+		switch {
+		case err == nil:
 			o.c.Complete(value)
+		case !o.c.Fail(err) && state != finished:
+			o.Report("executor: a submitted function failed after its future had settled", err)
 		}
 	}()
 	value, err = o.fn(&o.ctx)
@@ -177,17 +235,41 @@ func (o *op[T]) exec(ctx context.Context, t *task) {
 
 func (o *op[T]) Settled() { o.tie.Cut() }
 
-func (o *op[T]) Canceled(cause error) {
+// Claim takes o out of a pool's queue before the cancellation shows: whoever
+// sees it finds the place free, and o never starts.
+func (o *op[T]) Claim() {
 	o.canceled.Store(true)
+	o.skip()
+}
+
+// skip takes o out of a pool's queue, if it is in one.
+func (o *op[T]) skip() {
+	if o.task.state() == queued && o.task.core.skip(&o.task) {
+		o.task.job = nil
+	}
+}
+
+func (o *op[T]) Canceled(cause error) {
 	if o.onCancel != nil {
 		o.onCancel(cause)
 	}
-	if o.task.claim(skipped) {
-		o.task.job = nil
-		o.task.core.ended(skipped, false)
+	if o.task.state() == skipped {
+		c := o.task.core
+		c.freed(c.queue.out())
 		return
 	}
+	o.withdraw()
 	o.ctx.Cancel(cause)
+}
+
+// withdraw frees the place of o in a Limit.
+func (o *op[T]) withdraw() {
+	o.mu.Lock()
+	carrier := o.carrier
+	o.mu.Unlock()
+	if it, ok := carrier.(*item); ok {
+		it.withdraw()
+	}
 }
 
 func (o *op[T]) Report(msg string, err error) {
@@ -204,6 +286,9 @@ func (o *op[T]) Find(pool any) any {
 	}
 	o.mu.Lock()
 	carrier := o.carrier
+	if early, ok := carrier.(askers); ok {
+		o.carrier = early.and(pool)
+	}
 	o.mu.Unlock()
 	if carrier != nil {
 		return carrier.Find(pool)
@@ -211,72 +296,35 @@ func (o *op[T]) Find(pool any) any {
 	return nil
 }
 
+// askers stands in for the carrier of an operation that another executor than a
+// Pool has accepted and nothing is known to carry: pools in which somebody
+// waits for it.
+type askers []*core
+
+func (askers) Find(any) any { return nil }
+
+func (a askers) and(pool any) askers {
+	if c, ok := pool.(*core); ok && !slices.Contains(a, c) {
+		return append(a, c)
+	}
+	return a
+}
+
 // The far end of a task that another executor carries.
 
 func (o *op[T]) Carried(by frame.Finder) {
 	o.mu.Lock()
+	early, _ := o.carrier.(askers)
 	o.carrier = by
 	o.mu.Unlock()
+	for _, c := range early { // by may be in a queue already, so that no push tells them
+		c.lookAgain()
+	}
 }
 
-func (o *op[T]) Discard(reason error) {
+func (o *op[T]) Discard(reason error) (callbacks func()) {
 	o.canceled.Store(true) // should it be run all the same
-	o.c.Fail(reason)
-}
-
-// runCtx is what a submitted function runs under: the context that its
-// executor gave, a cancellation of its own, and the caller's deadline.
-type runCtx struct {
-	lazyctx.Ctx
-	caller context.Context
-	values context.Context // see valuesOf
-}
-
-// Deadline is the earlier of the caller's and the executor's.
-func (c *runCtx) Deadline() (time.Time, bool) {
-	d, ok := c.Ctx.Deadline()
-	if cd, cok := c.caller.Deadline(); cok && (!ok || cd.Before(d)) {
-		return cd, true
-	}
-	return d, ok
-}
-
-// postedCtx is what an operation is posted under: the caller's context, and
-// the operation itself for whoever carries or drops it.
-type postedCtx struct {
-	context.Context
-	parent frame.Frame // may be nil
-	op     frame.Op
-}
-
-func (c *postedCtx) Value(key any) any {
-	if key == (frame.Key{}) {
-		return c
-	}
-	return c.Context.Value(key)
-}
-
-func (c *postedCtx) Op() frame.Op { return c.op }
-
-func (c *postedCtx) Scope() *frame.Scope {
-	if c.parent == nil {
-		return nil
-	}
-	return c.parent.Scope()
-}
-
-func (c *postedCtx) Over() *frame.Attrs {
-	if c.parent == nil {
-		return nil
-	}
-	return c.parent.Over()
-}
-
-func (c *postedCtx) Host() frame.Host {
-	if c.parent == nil {
-		return nil
-	}
-	return c.parent.Host()
+	return link.Fail(&o.c, reason)
 }
 
 // Discard reports that a task which was posted with ctx, and accepted, will
@@ -294,6 +342,8 @@ func Discard(ctx context.Context, reason error) {
 		reason = ErrClosed
 	}
 	if f := frame.Of(ctx); f != nil && f.Op() != nil {
-		f.Op().Discard(reason)
+		if callbacks := f.Op().Discard(reason); callbacks != nil {
+			callbacks()
+		}
 	}
 }

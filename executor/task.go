@@ -35,6 +35,7 @@ type job interface {
 // The states of a task. Each end is final.
 const (
 	fresh     uint64 = iota // not accepted yet
+	waiting                 // neither, but in line for room; set under core.mu
 	queued                  // in the ring
 	running                 // on a worker
 	lent                    // on a stand-in
@@ -98,9 +99,9 @@ func (t *task) end(state uint64, callbacks bool) (held bool) {
 	return t.seat.end(t, state, held) && held
 }
 
-// Find returns t if it is queued in pool.
+// Find returns t if it is queued in pool, or waits there for room.
 func (t *task) Find(pool any) any {
-	if t.state() == queued && t.core == pool {
+	if s := t.state(); (s == queued || s == waiting) && t.core == pool {
 		return t
 	}
 	return nil
@@ -141,7 +142,14 @@ func valuesOf(ctx context.Context) context.Context {
 	case *task:
 		return c.values
 	case *runCtx:
-		return c.values
+		switch c.Parent.(type) {
+		case *task, *plainCtx:
+			return valuesOf(c.Parent)
+		}
+	case *plainCtx:
+		if !c.foreign {
+			return c.values
+		}
 	}
 	return ctx
 }

@@ -11,15 +11,16 @@ type waiter struct {
 	task       *task
 	decided    func(err error) // called once, outside of the lock; nil means accepted
 	next, prev *waiter
-	waiting    bool
 }
 
 // waiters is the list of them, the oldest first. While it is not empty the gate
 // is slow, so a place that comes free is theirs.
+//
+// Invariant: the task of a waiter in the list, and of no other, is waiting.
 type waiters struct{ first, last *waiter }
 
 func (l *waiters) add(w *waiter) {
-	w.waiting = true
+	w.task.word.Store(waiting)
 	w.prev = l.last
 	if l.last != nil {
 		l.last.next = w
@@ -29,8 +30,9 @@ func (l *waiters) add(w *waiter) {
 	l.last = w
 }
 
-func (l *waiters) remove(w *waiter) {
-	w.waiting = false
+// remove takes w out, whose task goes on as state.
+func (l *waiters) remove(w *waiter, state uint64) {
+	w.task.word.Store(state)
 	if w.prev != nil {
 		w.prev.next = w.next
 	} else {
@@ -54,6 +56,8 @@ func (c *core) postWhenRoom(ctx context.Context, t *task, j job, decided func(er
 			decided(err)
 			return nil
 		}
+		task, _ := c.prepare(ctx, t, j) // calls foreign contexts, so not under the lock
+		w := &waiter{task: task, decided: decided}
 		c.mu.Lock()
 		c.queue.slow()
 		e := c.queue.in()
@@ -62,8 +66,6 @@ func (c *core) postWhenRoom(ctx context.Context, t *task, j job, decided func(er
 			c.mu.Unlock()
 			continue
 		}
-		task, _ := c.prepare(ctx, t, j)
-		w := &waiter{task: task, decided: decided}
 		c.waiters.add(w)
 		c.mu.Unlock()
 		c.lookAgain() // a wait may lend its slot to what waits for room
@@ -75,10 +77,10 @@ func (c *core) postWhenRoom(ctx context.Context, t *task, j job, decided func(er
 func (c *core) withdraw(w *waiter) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !w.waiting {
+	if w.task.state() != waiting {
 		return false
 	}
-	c.waiters.remove(w)
+	c.waiters.remove(w, fresh)
 	c.fastLocked()
 	return true
 }
@@ -115,7 +117,7 @@ func (c *core) grant() {
 			c.mu.Unlock()
 			continue
 		}
-		c.waiters.remove(w)
+		c.waiters.remove(w, fresh)
 		c.queue.push(w.task, e.ticket())
 		c.mu.Unlock()
 		c.admitted(true)
@@ -132,9 +134,8 @@ func (c *core) takeWaiterLocked(t *task) (decided func(error)) {
 	}
 	for w := c.waiters.first; w != nil; w = w.next {
 		if w.task == t {
-			c.waiters.remove(w)
+			c.waiters.remove(w, lent)
 			c.fastLocked()
-			t.word.Store(lent)
 			c.direct++
 			return w.decided
 		}
@@ -147,7 +148,7 @@ func (c *core) refuseWaiters() {
 	c.mu.Lock()
 	first := c.waiters.first
 	for w := first; w != nil; w = w.next {
-		w.waiting = false
+		w.task.word.Store(fresh)
 	}
 	c.waiters = waiters{}
 	c.mu.Unlock()
@@ -158,8 +159,10 @@ func (c *core) refuseWaiters() {
 
 // postWait is PostWait.
 func (c *core) postWait(ctx context.Context, j job) error {
-	if host, ok := frame.HostOf(ctx).(*task); ok && host.core == c && host.active() {
-		return c.post(ctx, nil, j) // a worker that waited for room could wait for itself
+	if host, ok := frame.HostOf(ctx).(*task); ok && host.core == c {
+		// A worker that waited for room could wait for itself. That holds
+		// for callbacks too, which run when their task has ended.
+		return c.post(ctx, nil, j)
 	}
 	result := make(chan error, 1)
 	w := c.postWhenRoom(ctx, nil, j, func(err error) { result <- err })

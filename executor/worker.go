@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/cadre-go/cadre/future"
+	"github.com/cadre-go/cadre/internal/frame"
 	"github.com/cadre-go/cadre/internal/goid"
 )
 
@@ -18,17 +19,20 @@ type seat struct {
 	index int // of the worker whose slot it is
 	id    atomic.Uint64
 
-	current atomic.Pointer[task] // what it runs, or ran last
-	since   atomic.Int64         // when that began, by core.now
-	turn    atomic.Pointer[turn] // of the task that lent its slot last; set under core.mu
+	current atomic.Pointer[task]       // what it runs, or ran last
+	since   atomic.Int64               // when that began, by core.now
+	ending  atomic.Pointer[frame.Link] // of the operation that has ended last, or is about to
 
 	// Of the goroutine alone.
 	returned bool // the job's run came back
 	holding  bool // the place of the last task, which has finished
 
 	// Under core.mu.
-	lender *seat // whose slot it runs on, of a stand-in
-	calls  int   // calls of Shutdown that wait on this goroutine, or on one that it waits for
+	out    *guest // the stand-in that has the slot of a task that ran, or runs, here
+	lender *seat  // of a stand-in: the goroutine that waits for it
+	calls  int    // calls of Shutdown that wait on this goroutine, or on one that it waits for
+
+	guest *guest // that this is the seat of; nil for a worker
 }
 
 // run runs t under its own labels, whatever it does. It returns unless t calls
@@ -80,18 +84,24 @@ func (s *seat) net(t *task) {
 		msg := "a callback panicked"
 		if s.end(t, panicked, false) {
 			msg = "task panicked"
-			j.lost(&future.PanicError{Value: v, Stack: stack})
+			s.core.lost(t, j, &future.PanicError{Value: v, Stack: stack})
 		}
 		s.core.reportEnd(t, msg, v, stack)
 		return
 	}
 	switch {
 	case s.end(t, exited, false):
-		j.lost(future.ErrGoexit)
+		s.core.lost(t, j, future.ErrGoexit)
 		s.core.reportEnd(t, "task called runtime.Goexit", future.ErrGoexit, nil)
 	case t.state() != exited: // the task itself had ended otherwise
 		s.core.reportEnd(t, "a callback called runtime.Goexit", future.ErrGoexit, nil)
 	}
+}
+
+// lost tells j, under a net of its own: what it calls may be as sick as what
+// ended t.
+func (c *core) lost(t *task, j job, err error) {
+	c.netted(t, "a callback", func() { j.lost(err) })
 }
 
 // end ends a task that s runs, and returns false if it had ended. With hold,
@@ -103,7 +113,7 @@ func (s *seat) end(t *task, state uint64, hold bool) bool {
 	}
 	t.finish(state) // only its seat ends a task that runs
 	if was == lent {
-		s.core.endedLent(state)
+		s.guest.endedLent(state)
 	} else {
 		s.core.ended(state, hold)
 	}
@@ -124,7 +134,7 @@ func (w *worker) loop() {
 	done := false
 	defer func() {
 		if done {
-			w.core.leave(w)
+			w.core.leave(w, nil)
 		} else {
 			go w.loop()
 		}
@@ -158,7 +168,7 @@ func (w *worker) next() *task {
 			return t
 		}
 		w.current.Store(nil) // an idle worker keeps nothing of its last task
-		w.turn.Store(nil)
+		w.ending.Store(nil)
 		c.idle.push(w)
 		// Whoever pushes a task looks at the stack after that, so either it
 		// finds w there or w finds the task here.

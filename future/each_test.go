@@ -152,9 +152,9 @@ func TestEach(t *testing.T) {
 	})
 
 	t.Run("bad_input_panics_naming_Each", func(t *testing.T) {
-		require.PanicsWithValue(t, "future: Each: bad configuration: ctx is <nil>: a context is required",
+		require.PanicsWithValue(t, "future: Each: ctx is <nil>: a context is required",
 			func() { future.Each(noCtx, future.Completed(1)) })
-		require.PanicsWithValue(t, "future: Each: bad configuration: future is <nil>: a future is required",
+		require.PanicsWithValue(t, "future: Each: future is <nil>: a future is required",
 			func() { future.Each[int](bg, nil) })
 	})
 }

@@ -15,7 +15,7 @@ var ErrGoexit = errors.New("future: function called runtime.Goexit")
 var ErrNoValue = errors.New("future: no value")
 
 // ErrConfig is matched by every [ConfigError].
-var ErrConfig = errors.New("bad configuration")
+var ErrConfig = errors.New("invalid configuration or argument")
 
 // ConfigError reports one bad field of a Config or one bad argument. Packages
 // above this one use it too.
@@ -26,7 +26,7 @@ type ConfigError struct {
 }
 
 func (e *ConfigError) Error() string {
-	return fmt.Sprintf("bad configuration: %s is %v: %v", e.Field, e.Value, e.Reason)
+	return fmt.Sprintf("%s is %v: %v", e.Field, e.Value, e.Reason)
 }
 
 // Is makes every ConfigError match [ErrConfig].

@@ -54,7 +54,7 @@ func TestErrors(t *testing.T) {
 
 	t.Run("ConfigError", func(t *testing.T) {
 		err := error(&future.ConfigError{Field: "Size", Value: -1, Reason: errWhy})
-		require.EqualError(t, err, "bad configuration: Size is -1: why")
+		require.EqualError(t, err, "Size is -1: why")
 		require.ErrorIs(t, err, future.ErrConfig)
 		require.ErrorIs(t, err, errWhy)
 		require.NotErrorIs(t, err, errBoom)

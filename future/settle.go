@@ -132,8 +132,8 @@ func inOrder(s steps) {
 			return
 		}
 		v := recover()
-		if v == nil { // Goexit
-			inOrder(s)
+		if v == nil {
+			afterGoexit(s)
 			return
 		}
 		defer panic(v) // also if one of the others calls Goexit
@@ -142,6 +142,22 @@ func inOrder(s steps) {
 	for s.step() {
 	}
 	returned = true
+}
+
+// afterGoexit makes the steps that are left while a Goexit goes on. A panic of
+// one of them goes on too, and would hide the Goexit from the net above.
+func afterGoexit(s steps) {
+	defer func() {
+		if v := recover(); v != nil {
+			defer panic(v)
+			reportGoexit(context.Background())
+		}
+	}()
+	inOrder(s)
+}
+
+func reportGoexit(ctx context.Context) {
+	report.Logger{}.Error(ctx, "future: callback called runtime.Goexit", slog.Any("error", ErrGoexit))
 }
 
 // contained calls fn where a panic has no way up, because an earlier one is on
@@ -157,7 +173,7 @@ func contained(ctx context.Context, fn func()) {
 				slog.Any("panic", v), slog.String("stack", string(debug.Stack())))
 			return
 		}
-		report.Logger{}.Error(ctx, "future: callback called runtime.Goexit", slog.Any("error", ErrGoexit))
+		reportGoexit(ctx)
 	}()
 	fn()
 	returned = true

@@ -200,6 +200,7 @@ func namesOf(f *modtree.File, prefixes map[string]bool) *testNames {
 			return
 		}
 		text, _ := strconv.Unquote(lit.Value)
+		text = strings.ReplaceAll(text, "_", " ") // go test prints the one as the other
 		if at := idPattern.FindStringIndex(text); !anywhere && (at == nil || at[0] > 0) {
 			return
 		}
