@@ -54,7 +54,7 @@ func TestAsync(t *testing.T) {
 		for name, f := range map[string]*future.Future[int]{
 			"no executor": executor.Async(nil, call(7, nil))(bg, ""),
 			"no call":     executor.Async[string, int](executor.Inline(), nil)(bg, ""),
-			"no context":  executor.Async(executor.Inline(), call(7, nil))(nil, ""), //nolint:staticcheck // on purpose
+			"no context":  executor.Async(executor.Inline(), call(7, nil))(nil, ""),
 		} {
 			require.ErrorIs(t, futuretest.RequireSettled(t, f).Err, executor.ErrConfig, name)
 		}
@@ -172,7 +172,7 @@ func TestSync(t *testing.T) {
 	t.Run("EXEC-9 misuse", func(t *testing.T) {
 		_, err := executor.Sync[string, int](nil)(bg, "")
 		require.ErrorIs(t, err, executor.ErrConfig)
-		_, err = executor.Sync(executor.Async(p, call(7, nil)))(nil, "") //nolint:staticcheck // on purpose
+		_, err = executor.Sync(executor.Async(p, call(7, nil)))(nil, "")
 		require.ErrorIs(t, err, executor.ErrConfig)
 		_, err = executor.Sync(func(context.Context, string) *future.Future[int] { return nil })(bg, "")
 		require.ErrorIs(t, err, future.ErrNoValue)

@@ -210,6 +210,7 @@ func (c *core) take(holding bool) (t *task, closed bool) {
 		t, x, how := c.queue.take(running, holding)
 		if how == frozen {
 			c.mu.Lock() // until it is compacted
+			//lint:ignore SA2001 there is nothing to do but wait
 			c.mu.Unlock()
 			continue
 		}

@@ -1,3 +1,5 @@
+//lint:file-ignore SA1012 nil contexts are part of what is tested
+
 package executor_test
 
 import (
@@ -33,7 +35,7 @@ func TestDelay(t *testing.T) {
 		require.ErrorIs(t, futuretest.RequireSettled(t, p.Delay(bg, -1)).Err, timer.ErrNegativeDelay)
 		require.NoError(t, futuretest.RequireSettled(t, p.Delay(bg, 0)).Err)
 		var bad *executor.ConfigError
-		require.ErrorAs(t, futuretest.RequireSettled(t, p.Delay(nil, 1)).Err, &bad) //nolint:staticcheck // on purpose
+		require.ErrorAs(t, futuretest.RequireSettled(t, p.Delay(nil, 1)).Err, &bad)
 		canceled := p.Delay(bg, time.Hour)
 		require.True(t, canceled.Cancel(errCause))
 		timertest.Advance(t, mock, p, 2*time.Hour)
@@ -58,7 +60,7 @@ func TestDelay(t *testing.T) {
 	t.Run("EXEC-9_SubmitAfter_of_bad_arguments", func(t *testing.T) {
 		p := newPool(t, executor.Config{Size: 1})
 		for field, f := range map[string]*future.Future[int]{
-			"ctx": executor.SubmitAfter(nil, p, 1, value(1)), //nolint:staticcheck // on purpose
+			"ctx": executor.SubmitAfter(nil, p, 1, value(1)),
 			"fn":  executor.SubmitAfter[int](bg, p, 1, nil),
 		} {
 			var bad *executor.ConfigError
@@ -226,7 +228,7 @@ func TestEvery(t *testing.T) {
 	t.Run("EXEC-9_bad_arguments", func(t *testing.T) {
 		p := newPool(t, executor.Config{Size: 1})
 		task := func(context.Context) error { return nil }
-		_, err := p.Every(nil, time.Second, task) //nolint:staticcheck // on purpose
+		_, err := p.Every(nil, time.Second, task)
 		require.ErrorIs(t, err, executor.ErrConfig)
 		_, err = p.Every(bg, time.Second, nil)
 		require.ErrorIs(t, err, executor.ErrConfig)
@@ -288,7 +290,7 @@ func TestConfig(t *testing.T) {
 			require.ErrorIs(t, p.PostWait(bg, func(context.Context) {}), executor.ErrClosed)
 			require.ErrorIs(t, p.Close(), executor.ErrClosed)
 			require.ErrorIs(t, p.Shutdown(bg), executor.ErrClosed)
-			require.ErrorIs(t, p.Shutdown(nil), executor.ErrConfig) //nolint:staticcheck // on purpose
+			require.ErrorIs(t, p.Shutdown(nil), executor.ErrConfig)
 			require.ErrorIs(t, p.Sync(bg), executor.ErrClosed)
 			testwait.Done(t, p.Done())
 			require.Empty(t, p.Running())

@@ -1,3 +1,5 @@
+//lint:file-ignore SA1012 nil contexts are part of what is tested
+
 package executor_test
 
 import (
@@ -439,7 +441,7 @@ func TestSerial_EXEC_4_context(t *testing.T) {
 	})
 	t.Run("EXEC-2 arguments", func(t *testing.T) {
 		s := newSerial(t, executor.Go(), 5)
-		require.ErrorIs(t, s.Post(nil, nothing), executor.ErrConfig) //nolint:staticcheck // on purpose
+		require.ErrorIs(t, s.Post(nil, nothing), executor.ErrConfig)
 		require.ErrorIs(t, s.Post(bg, nil), executor.ErrConfig)
 		err := s.Post(ended(errCause), nothing)
 		require.ErrorIs(t, err, executor.ErrRejected)

@@ -1,3 +1,5 @@
+//lint:file-ignore SA1012 nil contexts are part of what is tested
+
 package executor_test
 
 import (
@@ -107,6 +109,19 @@ func TestMap(t *testing.T) {
 		}
 	})
 
+	t.Run("EXEC-23_in_the_order_of_the_items_whichever_ends_first", func(t *testing.T) {
+		p := newPool(t, executor.Config{Size: 3})
+		next := []chan struct{}{make(chan struct{}), make(chan struct{}), make(chan struct{})}
+		close(next[2])
+		require.Equal(t, []int{0, 1, 4}, futuretest.Await(t, executor.Map(bg, p, upTo(3), func(_ context.Context, n int) (int, error) {
+			<-next[n]
+			if n > 0 {
+				defer close(next[n-1])
+			}
+			return n * n, nil
+		})))
+	})
+
 	t.Run("EXEC-23_no_items", func(t *testing.T) {
 		p := newPool(t, executor.Config{Size: 1})
 		results := futuretest.RequireSettled(t, executor.Map(bg, p, nil, square))
@@ -119,7 +134,7 @@ func TestMap(t *testing.T) {
 		p := newPool(t, executor.Config{Size: 1})
 		one := []int{1}
 		futuretest.RequireError(t, executor.Map[int, int](bg, p, one, nil), executor.ErrConfig)
-		futuretest.RequireError(t, executor.Map(nil, p, one, square), executor.ErrConfig) //nolint:staticcheck // a nil ctx is the case
+		futuretest.RequireError(t, executor.Map(nil, p, one, square), executor.ErrConfig)
 		futuretest.RequireError(t, executor.Map(bg, nil, one, square), executor.ErrClosed)
 		futuretest.RequireError(t, executor.Map(bg, &executor.Pool{}, one, square), executor.ErrClosed)
 		require.Zero(t, p.Stats().Attempted)
@@ -281,26 +296,32 @@ func TestMap(t *testing.T) {
 		}
 	})
 
-	t.Run("EXEC-23_canceled_while_an_item_gets_in_line", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			p := newPool(t, executor.Config{Size: 1, QueueLimit: 1})
-			ctx := &holdingCtx{Context: bg, release: make(chan struct{})}
-			first := make(chan struct{})
-			f := executor.Map(ctx, p, upTo(2), func(_ context.Context, n int) (int, error) {
-				<-first
-				ctx.hold.Store(true)
-				return n, nil
+	t.Run("EXEC-23_canceled_while_an_item_is_posted", func(t *testing.T) {
+		for _, full := range []bool{true, false} {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPool(t, executor.Config{Size: 1, QueueLimit: 1})
+				ctx := &holdingCtx{Context: bg, release: make(chan struct{})}
+				first := make(chan struct{})
+				f := executor.Map(ctx, p, upTo(9), func(_ context.Context, n int) (int, error) {
+					<-first
+					ctx.hold.Store(true)
+					return n, nil
+				})
+				synctest.Wait()
+				want := []uint64{2, 0, 1} // it is queued, and skipped
+				if full {
+					require.NoError(t, p.Post(bg, nothing))
+					want = []uint64{2, 1, 0} // it gets in line, and out of it again
+				}
+				close(first)
+				synctest.Wait()
+				require.True(t, f.Cancel(errCause))
+				close(ctx.release)
+				synctest.Wait()
+				s := p.Stats()
+				require.EqualValues(t, want, []uint64{s.Accepted, s.Rejected, s.Skipped})
 			})
-			synctest.Wait()
-			require.NoError(t, p.Post(bg, nothing)) // the queue is full
-			close(first)
-			synctest.Wait()
-			require.True(t, f.Cancel(errCause))
-			close(ctx.release)
-			require.NoError(t, p.Close())
-			s := p.Stats()
-			require.EqualValues(t, []uint64{2, 1, 0}, []uint64{s.Accepted, s.Rejected, s.Skipped}, "it is out of the line again")
-		})
+		}
 	})
 
 	t.Run("EXEC-7_a_panic_and_a_Goexit_are_failures", func(t *testing.T) {

@@ -77,7 +77,6 @@ type model struct {
 	tasks       []*modelTask // all that were accepted or wait
 	queue, line []*modelTask
 	closed      bool
-	escalated   bool
 	want        executor.Stats
 }
 

@@ -1,3 +1,5 @@
+//lint:file-ignore SA1012 nil contexts are part of what is tested
+
 package executor_test
 
 import (
@@ -194,7 +196,7 @@ func TestCallerRuns(t *testing.T) {
 	})
 	t.Run("EXEC-2 arguments are checked whatever ex does", func(t *testing.T) {
 		ex := executor.CallerRuns(postFunc(func(context.Context, func(context.Context)) error { return executor.ErrQueueFull }))
-		require.ErrorIs(t, ex.Post(nil, nothing), executor.ErrConfig) //nolint:staticcheck // on purpose
+		require.ErrorIs(t, ex.Post(nil, nothing), executor.ErrConfig)
 		require.ErrorIs(t, ex.Post(bg, nil), executor.ErrConfig)
 		require.ErrorIs(t, ex.Post(ended(errCause), nothing), errCause)
 	})
@@ -240,7 +242,7 @@ func TestDiscard(t *testing.T) {
 	t.Run("EXEC-20 other contexts", func(t *testing.T) {
 		executor.Discard(bg, nil)
 		executor.Discard(with("a", 1), nil)
-		require.Panics(t, func() { executor.Discard(nil, nil) }) //nolint:staticcheck // on purpose
+		require.Panics(t, func() { executor.Discard(nil, nil) })
 	})
 	t.Run("EXEC-20 a pool tells all that it carries", func(t *testing.T) {
 		defaultLogs(t)

@@ -78,7 +78,7 @@ func TestPost(t *testing.T) {
 		p := newPool(t, executor.Config{Size: 1})
 		for _, post := range []func(context.Context, func(context.Context)) error{p.Post, p.PostWait} {
 			var bad *executor.ConfigError
-			require.ErrorAs(t, post(nil, func(context.Context) {}), &bad) //nolint:staticcheck // on purpose
+			require.ErrorAs(t, post(nil, func(context.Context) {}), &bad)
 			require.Equal(t, "ctx", bad.Field)
 			err := post(bg, nil)
 			require.ErrorAs(t, err, &bad)

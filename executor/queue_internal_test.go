@@ -179,7 +179,7 @@ func compactConcurrently(t *testing.T) {
 					q.leave()
 				case frozen:
 					mu.Lock()
-					mu.Unlock() //nolint:staticcheck // it waits for the compaction
+					mu.Unlock()
 				case nothing:
 					if q.drained() {
 						return

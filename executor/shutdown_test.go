@@ -1,3 +1,5 @@
+//lint:file-ignore SA1012 nil contexts are part of what is tested
+
 package executor_test
 
 import (
@@ -55,7 +57,7 @@ func TestShutdown(t *testing.T) {
 	t.Run("EXEC-14_a_nil_ctx", func(t *testing.T) {
 		p := newPool(t, executor.Config{Size: 1})
 		var bad *executor.ConfigError
-		require.ErrorAs(t, p.Shutdown(nil), &bad) //nolint:staticcheck // on purpose
+		require.ErrorAs(t, p.Shutdown(nil), &bad)
 		require.Equal(t, "ctx", bad.Field)
 		require.NoError(t, p.Post(bg, func(context.Context) {}), "and nothing happened")
 	})

@@ -379,6 +379,23 @@ func TestAwaitInside(t *testing.T) {
 		require.ErrorIs(t, err, context.Canceled)
 	})
 
+	t.Run("FUT-11_keeps_nothing_of_what_it_submitted", func(t *testing.T) {
+		p := newPool(t, executor.Config{Size: 1})
+		g := newGate(t)
+		submitted := make(chan weak.Pointer[[1000]byte], 1)
+		executor.Submit(bg, p, func(ctx context.Context) (int, error) {
+			memory := new([1000]byte)
+			_, err := executor.Submit(ctx, p, func(context.Context) (int, error) { memory[0]++; return 0, nil }).Await(ctx)
+			submitted <- weak.Make(memory)
+			memory = nil
+			<-g.C
+			runtime.KeepAlive(ctx)
+			return 0, err
+		})
+		w := testwait.Value(t, submitted)
+		testwait.Until(t, func() bool { runtime.GC(); return w.Value() == nil })
+	})
+
 	t.Run("EXEC-11_cancels_what_it_submitted", func(t *testing.T) {
 		p := newPool(t, executor.Config{Size: 1, QueueLimit: 8})
 		waits, got := make(chan struct{}), make(chan error, 2)

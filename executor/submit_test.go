@@ -1,3 +1,5 @@
+//lint:file-ignore SA1012 nil contexts are part of what is tested
+
 package executor_test
 
 import (
@@ -58,7 +60,7 @@ func TestSubmit(t *testing.T) {
 		require.ErrorIs(t, o.Err, context.Canceled)
 		require.ErrorIs(t, o.Err, executor.ErrRejected)
 		for field, f := range map[string]*future.Future[int]{
-			"ctx": executor.Submit[int](nil, p, value(1)), //nolint:staticcheck // on purpose
+			"ctx": executor.Submit[int](nil, p, value(1)),
 			"ex":  executor.Submit(bg, nil, value(1)),
 			"fn":  executor.Submit[int](bg, p, nil),
 		} {

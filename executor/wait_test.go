@@ -1,3 +1,5 @@
+//lint:file-ignore SA1012 nil contexts are part of what is tested
+
 package executor_test
 
 import (
@@ -351,7 +353,7 @@ func TestPostWait(t *testing.T) {
 
 	t.Run("EXEC-2_bad_arguments_are_not_counted", func(t *testing.T) {
 		p := newPool(t, executor.Config{Size: 1})
-		require.ErrorIs(t, p.PostWait(nil, nothing), executor.ErrConfig) //nolint:staticcheck // a nil ctx is the case
+		require.ErrorIs(t, p.PostWait(nil, nothing), executor.ErrConfig)
 		require.ErrorIs(t, p.PostWait(bg, nil), executor.ErrConfig)
 		require.Zero(t, p.Stats().Attempted)
 		require.ErrorIs(t, p.PostWait(ended(errCause), nothing), errCause)

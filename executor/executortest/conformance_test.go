@@ -1,3 +1,5 @@
+//lint:file-ignore SA1012 nil contexts are part of what is tested
+
 package executortest_test
 
 import (
@@ -352,7 +354,7 @@ func TestRefusing(t *testing.T) {
 			require.Equal(t, c.reason, rejected.Reason)
 			require.ErrorIs(t, err, executor.ErrRejected)
 			require.ErrorIs(t, c.ex.Post(done, task), c.ended)
-			require.ErrorIs(t, c.ex.Post(nil, task), executor.ErrConfig) //nolint:staticcheck // on purpose
+			require.ErrorIs(t, c.ex.Post(nil, task), executor.ErrConfig)
 			require.ErrorIs(t, c.ex.Post(t.Context(), nil), executor.ErrConfig)
 		})
 	}
