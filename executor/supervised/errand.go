@@ -1,0 +1,135 @@
+package supervised
+
+import (
+	"context"
+	"log/slog"
+	"runtime/debug"
+
+	"github.com/cadre-go/cadre/executor/supervised/internal/fold"
+	"github.com/cadre-go/cadre/future"
+	"github.com/cadre-go/cadre/internal/link"
+)
+
+// errand is an action that may call foreign code: the outcome of a completed
+// job, a Launch, a timer, whose clock is the user's. The goroutine that fed the
+// event runs it when it has let go of the lock, in list order.
+//
+// Running errands of different steps in the order of the steps would take one
+// goroutine at a time; then a callback that waits for another job would stop
+// the pool.
+type errand[J, R any] struct {
+	action[J, R]
+	worker    *incarnation[J, R] // of a Start
+	authority *authority[J, R]   // of a Deliver
+	letter    letter             // if there is nobody else to carry it
+}
+
+func (c *core[J, R]) takeErrandsLocked() []errand[J, R] {
+	errands := c.errands
+	c.errands = nil
+	return errands
+}
+
+// run runs the errands, all of them even if a callback calls runtime.Goexit.
+func (c *core[J, R]) run(errands []errand[J, R]) {
+	if len(errands) == 0 {
+		return
+	}
+	defer c.run(errands[1:])
+	e := &errands[0]
+	switch e.Kind {
+	case 0:
+		c.netted(e.letter.ctx, e.letter.what, e.letter.run)
+	case fold.Start:
+		c.launch(e.worker)
+	case fold.Complete:
+		c.complete(&e.action)
+	case fold.Deliver:
+		if !e.authority.worker.inbox.put(e.authority) {
+			c.feed(e.authority.event(fold.DeliveryRejected))
+		}
+	case fold.Schedule:
+		c.schedule(e.Role, e.Timer, e.Delay)
+	case fold.CancelTimer:
+		c.cancelTimer(e.Timer)
+	case fold.RetireStopped, fold.RetireForced:
+		c.closeTimer()
+	}
+}
+
+// closeTimer ends the pool's timer, which asks the clock for the time. A clock
+// that panics is asked once more; if it fails again, the timer's end is not
+// noticed and Done stays open.
+func (c *core[J, R]) closeTimer() {
+	stopped := false
+	c.netted(context.Background(), "the clock", func() {
+		link.Stop(c.timer)
+		stopped = true
+	})
+	if !stopped {
+		c.netted(context.Background(), "the clock", func() { link.Abort(c.timer) })
+	}
+}
+
+// complete shows the outcome of a completed job. Its callbacks run on this
+// goroutine.
+func (c *core[J, R]) complete(a *action[J, R]) {
+	o := a.Customer
+	outcome := Completion[R]{Job: JobID(a.Job), Role: c.role(a.Role), Result: a.Result}
+	c.netted(o.ctx, "a callback", func() {
+		if o.completer.Complete(outcome) {
+			return
+		}
+		c.diagnose(o.unclaimed(outcome.Role, nil, outcome))
+	})
+}
+
+// diagnose is diagnoseLocked for who does not hold the lock.
+func (c *core[J, R]) diagnose(d diagnosed) {
+	c.mu.Lock()
+	c.diagnoseLocked(d)
+	errands := c.takeErrandsLocked()
+	c.mu.Unlock()
+	c.run(errands)
+}
+
+// launch has the user's function start a worker.
+func (c *core[J, R]) launch(w *incarnation[J, R]) {
+	var err error = future.ErrGoexit
+	defer func() {
+		if v := recover(); v != nil {
+			err = &future.PanicError{Value: v, Stack: debug.Stack()}
+		}
+		if err == nil || !w.launched.CompareAndSwap(fresh, barred) { // it runs, whatever Launch says
+			if c.feed(w.event(fold.Started)) != fold.Applied {
+				w.requestStop() // the pool has ended without it
+			}
+			return
+		}
+		ev := w.event(fold.StartRejected)
+		ev.Cause = err
+		c.feed(ev)
+		w.cancel(ErrStopRequested)
+		c.leave()
+	}()
+	err = c.cfg.Launch(w.run)
+}
+
+// netted runs foreign code under a job's context, and reports how it ended if
+// it did not return; a Goexit goes on.
+func (c *core[J, R]) netted(ctx context.Context, what string, fn func()) {
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		if v := recover(); v != nil {
+			c.log.Error(ctx, "supervised: "+what+" panicked",
+				slog.String("pool", c.cfg.Name), slog.Any("panic", v), slog.String("stack", string(debug.Stack())))
+			return
+		}
+		c.log.Error(ctx, "supervised: "+what+" called runtime.Goexit", slog.String("pool", c.cfg.Name))
+	}()
+	fn()
+	returned = true
+}

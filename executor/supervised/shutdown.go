@@ -1,0 +1,146 @@
+package supervised
+
+import (
+	"context"
+	"log/slog"
+	"runtime"
+	"time"
+
+	"github.com/cadre-go/cadre/executor/supervised/internal/fold"
+	"github.com/cadre-go/cadre/internal/goid"
+	"github.com/cadre-go/cadre/internal/link"
+)
+
+// closeTimeout bounds Close if DrainWithin does not.
+const closeTimeout = 30 * time.Second
+
+// Stop begins shutdown and does not wait: no job is accepted any more, all that
+// are queued or assigned are returned, which is done when Stop returns, and
+// each worker is asked to stop. Further calls do nothing.
+func (p *Pool[J, R]) Stop() {
+	if p == nil || p.core == nil {
+		return
+	}
+	defer runtime.KeepAlive(p)
+	p.cleanup.Stop()
+	p.core.feed(event[J, R]{Kind: fold.Shutdown})
+}
+
+// Wait waits until the pool has stopped, or was forced to, or ctx ends. Every
+// caller sees the same: nil after a [Pool.Stop], a [*StoppedError] if the pool
+// began to stop by itself, a [*ForcedRetirementError] if DrainWithin has passed,
+// or ctx's error. The end of ctx ends this wait alone.
+//
+// On one of the pool's own goroutines, in a worker, a callback or a hook, Wait
+// does not wait for that goroutine, nor for others that are inside such a call:
+// nil promises that all the rest has ended. A nil ctx is a [*ConfigError].
+func (p *Pool[J, R]) Wait(ctx context.Context) error {
+	if ctx == nil {
+		return &ConfigError{Field: "ctx", Reason: errNilContext}
+	}
+	if p == nil || p.core == nil {
+		return ErrPoolStopping
+	}
+	defer runtime.KeepAlive(p)
+	return p.core.wait(ctx, nil)
+}
+
+// Shutdown is [Pool.Stop], then [Pool.Wait]. On one of the pool's own goroutines
+// it is Stop, and returns nil.
+func (p *Pool[J, R]) Shutdown(ctx context.Context) error {
+	if ctx == nil {
+		return &ConfigError{Field: "ctx", Reason: errNilContext}
+	}
+	if p == nil || p.core == nil {
+		return ErrPoolStopping
+	}
+	p.Stop()
+	if own, _ := p.core.inPool(goid.ID()); own {
+		return nil
+	}
+	return p.Wait(ctx)
+}
+
+// Close is [Pool.Shutdown], which DrainWithin bounds. If that is 0, Close gives
+// up after 30 s by the pool's clock, with context.DeadlineExceeded.
+func (p *Pool[J, R]) Close() error {
+	if p == nil || p.core == nil {
+		return ErrPoolStopping
+	}
+	p.Stop()
+	c := p.core
+	if own, _ := c.inPool(goid.ID()); own {
+		return nil
+	}
+	if c.cfg.DrainWithin > 0 {
+		return p.Wait(context.Background())
+	}
+	defer runtime.KeepAlive(p)
+	expired, stop := c.expiry(closeTimeout)
+	defer stop()
+	return c.wait(context.Background(), expired)
+}
+
+// expiry returns a channel that receives when d has passed.
+func (c *core[J, R]) expiry(d time.Duration) (<-chan time.Time, func() bool) {
+	if c.cfg.Clock == nil {
+		t := time.NewTimer(d)
+		return t.C, t.Stop
+	}
+	t := c.cfg.Clock.NewTimer(d)
+	return t.C(), t.Stop
+}
+
+// inPool reports whether goroutine id is one of the pool's, and whether it is
+// the timer's.
+func (c *core[J, R]) inPool(id uint64) (own, timer bool) {
+	timer = link.Inside(c.timer, id)
+	return timer || c.own(id), timer
+}
+
+// wait is Wait, within ctx and until expired receives.
+func (c *core[J, R]) wait(ctx context.Context, expired <-chan time.Time) error {
+	id := goid.ID()
+	own, timer := c.inPool(id)
+	if own {
+		defer c.inside(id)()
+	}
+	for {
+		var changed <-chan struct{} // for ever, outside
+		if own {
+			n := 0
+			if n, changed = c.others(timer); n <= 0 {
+				return c.outcome()
+			}
+		}
+		select {
+		case <-c.retired:
+			return c.verdict
+		default:
+		}
+		select {
+		case <-c.retired:
+		case <-changed:
+		case <-expired:
+			return context.DeadlineExceeded
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// outcome returns the verdict if there is one yet.
+func (c *core[J, R]) outcome() error {
+	select {
+	case <-c.retired:
+		return c.verdict
+	default:
+		return nil
+	}
+}
+
+// abandon ends a pool that was dropped.
+func (c *core[J, R]) abandon() {
+	c.log.Warn(context.Background(), "supervised: pool became unreachable without Stop", slog.String("pool", c.cfg.Name))
+	c.feed(event[J, R]{Kind: fold.Shutdown})
+}
