@@ -16,7 +16,7 @@ CODE   = . $(filter-out ./internal/tools,$(NESTED))
 
 STATICCHECK = go tool -modfile=$(CURDIR)/internal/tools/go.mod staticcheck
 
-.PHONY: help fmt fmt-check vet lint test race stress fuzz cover sig bench bench-quick tidy check
+.PHONY: help fmt fmt-check vet lint test race stress exhaustive fuzz cover sig bench bench-quick tidy check
 .NOTPARALLEL:
 
 help: ## lists the targets and the variables
@@ -44,6 +44,9 @@ race: ## runs all tests under the race detector, in random order
 
 stress: ## runs the stress tests under the race detector, at length
 	CADRE_STRESS=$(STRESSTIME) CGO_ENABLED=1 go test -race -run=Stress -count=1 -timeout=$(TIMEOUT) ./...
+
+exhaustive: ## walks every order of events of small lease pools; takes minutes
+	CADRE_EXHAUSTIVE=1 go test -run=Exhaustive -v -timeout=$(TIMEOUT) ./executor/lease/internal/sched
 
 fuzz: ## runs every fuzz target in turn
 	@list=$$(go test -list='^Fuzz' ./...) || { echo "$$list"; exit 1; }; \

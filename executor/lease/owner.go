@@ -1,0 +1,182 @@
+package lease
+
+import (
+	"context"
+	"runtime/pprof"
+	"sync/atomic"
+	"time"
+
+	"github.com/cadre-go/cadre/executor/lease/internal/sched"
+	"github.com/cadre-go/cadre/internal/goid"
+	"github.com/cadre-go/cadre/timer"
+)
+
+// owner is what the pool's goroutine alone touches, but for the atomics.
+type owner struct {
+	sched    *sched.Sched
+	hand     ticket           // a permit that is nobody's yet
+	holds    bool             // hand is one
+	taken    *waiter          // out of the mailbox, and perhaps not yet in sched
+	alarm    timer.ClockTimer // of the sweeps; nil: none
+	reported bool             // the failure is in the log
+
+	id      atomic.Uint64 // of the goroutine
+	waiters atomic.Int64  // queued, for Stats
+	handles atomic.Int64  // with a queued waiter, for Stats
+}
+
+// own is the pool's goroutine.
+func (c *core[R]) own() {
+	// A goroutine is born with the labels of whoever started it.
+	pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels("lease", c.cfg.Name)))
+	c.owner.id.Store(goid.ID())
+	c.counts.spawned.Add(1)
+	returned := false
+	defer func() {
+		if !returned {
+			v := recover()
+			if v == nil {
+				v = exited
+			}
+			c.fail("scheduler", v)
+		}
+		c.terminate()
+	}()
+	c.serve()
+	returned = true
+}
+
+// serve returns when the pool has to end.
+func (c *core[R]) serve() {
+	var tick <-chan time.Time
+	if d := c.cfg.SweepInterval; d > 0 {
+		c.owner.alarm = c.clock.newTimer(d)
+		tick = c.owner.alarm.C()
+	}
+	for {
+		select {
+		case <-c.box.wake:
+			c.counts.wakes.Add(1)
+		case <-tick:
+			c.postSweep()
+			c.owner.alarm.Reset(c.cfg.SweepInterval)
+		}
+		if !c.turn() {
+			return
+		}
+	}
+}
+
+// turn does all that there is to do, and returns false if the pool has to end.
+func (c *core[R]) turn() bool {
+	swept := false
+	for !c.gate.load().Ended() {
+		h, w := c.box.next()
+		switch {
+		case h != nil:
+			c.at("deregister")
+			c.carry(c.owner.sched.Deregister(h))
+		case w != nil:
+			c.owner.taken = w
+			c.at("acquire")
+			c.carry(c.owner.sched.Acquire(&w.Waiter))
+			c.owner.taken = nil
+		case !swept:
+			swept = true
+			c.at("sweep")
+			c.carry(c.owner.sched.Hint())
+		case c.box.calm(c.owner.sched.Len()):
+			c.deliver()
+			return true
+		}
+	}
+	return false
+}
+
+// at is a point at which tests may look, or fail.
+func (c *core[R]) at(point string) {
+	if c.probe != nil {
+		c.probe(point)
+	}
+}
+
+// carry carries out e and what follows from it.
+func (c *core[R]) carry(e sched.Effect) {
+	for !e.Done() {
+		c.gauge() // whoever is granted has left the queue by now
+		e = c.perform(e)
+	}
+	c.gauge()
+}
+
+// gauge publishes what Stats shows of the queue.
+func (c *core[R]) gauge() {
+	c.owner.waiters.Store(int64(c.owner.sched.Len()))
+	c.owner.handles.Store(int64(c.owner.sched.Handles()))
+}
+
+func (c *core[R]) perform(e sched.Effect) sched.Effect {
+	s := c.owner.sched
+	switch e.Kind {
+	case sched.Prune:
+		c.prune()
+	case sched.Take:
+		return s.Took(c.take())
+	case sched.Grant:
+		c.at("commit")
+		return s.Committed(c.commit(e.Waiter.Caller.(*waiter)))
+	case sched.Put:
+		c.put()
+	case sched.Reject:
+		w := e.Waiter.Caller.(*waiter)
+		c.at("reject")
+		w.reason = e.Reason
+		w.settle(rejected)
+	case sched.Drop:
+		c.box.recycle(e.Waiter.Caller.(*waiter))
+	}
+	return s.Next()
+}
+
+// prune tells the scheduler who has left. Whom it has no pointer to any more is
+// free for use again.
+func (c *core[R]) prune() {
+	if c.box.left.Load() == 0 {
+		return
+	}
+	for w := c.box.nextCanceled(); w != nil; w = c.box.nextCanceled() {
+		if c.owner.sched.Cancel(&w.Waiter) {
+			c.box.recycle(w)
+		}
+	}
+}
+
+// take takes a permit into the owner's hand.
+func (c *core[R]) take() bool {
+	turn, ok := c.gate.takeFirst()
+	if ok {
+		s, t := c.pick(turn)
+		s.mu.Unlock()
+		c.owner.hand, c.owner.holds = t, true
+	}
+	return ok
+}
+
+// commit gives w the permit in hand, if w has not left.
+func (c *core[R]) commit(w *waiter) bool {
+	w.ticket = c.owner.hand
+	if !w.settle(granted) {
+		return false
+	}
+	c.owner.holds = false
+	return true
+}
+
+// put returns the permit in hand, if there is one. A failed owner may be asked
+// for it twice.
+func (c *core[R]) put() {
+	if c.owner.holds {
+		c.owner.holds = false
+		c.putBack(c.owner.hand)
+	}
+}
