@@ -384,13 +384,15 @@ func TestAwaitInside(t *testing.T) {
 		g := newGate(t)
 		submitted := make(chan weak.Pointer[[1000]byte], 1)
 		executor.Submit(bg, p, func(ctx context.Context) (int, error) {
-			memory := new([1000]byte)
-			_, err := executor.Submit(ctx, p, func(context.Context) (int, error) { memory[0]++; return 0, nil }).Await(ctx)
-			submitted <- weak.Make(memory)
-			memory = nil
+			submitted <- func() weak.Pointer[[1000]byte] {
+				memory := new([1000]byte)
+				_, err := executor.Submit(ctx, p, func(context.Context) (int, error) { memory[0]++; return 0, nil }).Await(ctx)
+				require.NoError(t, err)
+				return weak.Make(memory)
+			}()
 			<-g.C
 			runtime.KeepAlive(ctx)
-			return 0, err
+			return 0, nil
 		})
 		w := testwait.Value(t, submitted)
 		testwait.Until(t, func() bool { runtime.GC(); return w.Value() == nil })

@@ -39,13 +39,15 @@ func TestTimeoutWithTheMockClock(t *testing.T) {
 	t.Run("EX-1 mock clock", func(t *testing.T) {
 		mock := timertest.NewMock()
 		pool := newPool(t, executor.Config{Clock: mock})
-		stopped := make(chan error, 1)
+		started, stopped := make(chan struct{}), make(chan error, 1)
 		slow := executor.Submit(t.Context(), pool, func(ctx context.Context) (string, error) {
+			close(started)
 			<-ctx.Done()
 			stopped <- context.Cause(ctx)
 			return "", ctx.Err()
 		})
 		result := withTimeout(t.Context(), pool, time.Minute, slow)
+		<-started // canceled in the queue, it would never run
 
 		timertest.Advance(t, mock, pool, time.Minute-time.Nanosecond)
 		futuretest.RequirePending(t, result)
