@@ -73,11 +73,15 @@ func (c *core) left() []TaskInfo {
 	for {
 		now := c.now()
 		c.mu.Lock()
+		e, x := c.queue.both()
 		infos := c.runningLocked(now)
-		held := places(c.queue.both()) - c.settling + c.lent
+		// If no worker has moved on meanwhile, the list and the count are of
+		// one instant; else one may have ended, and another begun unseen.
+		still := c.queue.in() == e && c.queue.out() == x
+		held := places(e, x) - c.settling + c.lent
 		shown := c.endsShowLocked()
 		c.mu.Unlock()
-		if len(infos) >= held && shown {
+		if still && len(infos) >= held && shown {
 			return infos
 		}
 		runtime.Gosched()
