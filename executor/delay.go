@@ -23,7 +23,7 @@ func SubmitAfter[T any](ctx context.Context, p *Pool, d time.Duration, fn func(c
 	defer runtime.KeepAlive(p)
 	c := p.open()
 	o := newOp(ctx, fn, opts)
-	posted := frame.WithScope(ctx, frame.Capture(ctx))
+	posted := postedLater(ctx)
 	wait := ctx
 	if ctx.Err() == nil {
 		wait = context.WithoutCancel(ctx) // o itself is tied to ctx
@@ -51,6 +51,13 @@ func SubmitAfter[T any](ctx context.Context, p *Pool, d time.Duration, fn func(c
 	return o.c.Future()
 }
 
+// postedLater returns what a task is posted under when the time has come: ctx's
+// values and what was captured of it, but not its end, which the future or the
+// ticker is tied to.
+func postedLater(ctx context.Context) context.Context {
+	return frame.WithScope(context.WithoutCancel(valuesOf(ctx)), frame.Capture(ctx))
+}
+
 // Every runs task on a worker each time that interval has gone by, by the
 // pool's clock, until the ticker is stopped, ctx ends or the pool closes. Ticks
 // that come while task runs, and ticks that the pool refuses, are counted as
@@ -69,7 +76,7 @@ func (p *Pool) Every(ctx context.Context, interval time.Duration, task func(cont
 	if c == none {
 		return nil, ErrClosed
 	}
-	posted := frame.WithScope(ctx, frame.Capture(ctx))
+	posted := postedLater(ctx)
 	ticker, err := link.Every(c.timer, ctx, interval, func(done func()) bool {
 		return c.submit(posted, nil, &tick{task, done}) == nil
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"sync"
 
@@ -62,37 +63,57 @@ type mapping[In, Out any] struct {
 	active  map[int]*op[Out]
 	posting bool    // an item is being posted, or waits for room
 	waiter  *waiter // of an item that waits for room
-	feeding bool    // somebody is in feed; more asks it to go on
-	more    bool
-	begun   bool // an item was not refused
-	over    bool // nothing is started any more
+	feeding bool    // somebody is in feed
+	begun   bool    // an item was not refused
+	over    bool    // nothing is started any more
 	results []Out
 	done    []bool // which results are there
 }
 
-// feed posts items until enough are active. One goroutine at a time does so;
-// others leave word.
+// feed posts items until enough are active. One goroutine at a time does so: it
+// sees what others changed when it looks for the next one. A foreign context
+// that panics on the way fails m.
 func (m *mapping[In, Out]) feed() {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.more = true
-	if m.feeding {
+	busy := m.feeding
+	m.feeding = true
+	m.mu.Unlock()
+	if busy {
 		return
 	}
-	m.feeding = true
-	for m.more {
-		m.more = false
-		for !m.over && !m.posting && m.next < len(m.items) && len(m.active) < max(m.core.Size, 1) {
-			i := m.next
-			o := newOp(m.ctx, func(ctx context.Context) (Out, error) { return m.fn(ctx, m.items[i]) }, nil)
-			m.next++
-			m.active[i], m.posting = o, true
-			m.mu.Unlock()
-			m.post(i, o)
-			m.mu.Lock()
+	returned := false
+	defer func() {
+		if returned {
+			return
 		}
+		err := error(future.ErrGoexit)
+		if v := recover(); v != nil {
+			err = &future.PanicError{Value: v, Stack: debug.Stack()}
+		}
+		m.mu.Lock()
+		m.feeding, m.posting = false, false
+		m.mu.Unlock()
+		m.failed(-1, err, true)
+	}()
+	for i, o := m.take(); o != nil; i, o = m.take() {
+		m.post(i, o)
 	}
-	m.feeding = false
+	returned = true
+}
+
+// take returns the next item to post. If there is none it ends the feeding.
+func (m *mapping[In, Out]) take() (int, *op[Out]) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.over || m.posting || m.next == len(m.items) || len(m.active) >= max(m.core.Size, 1) {
+		m.feeding = false
+		return 0, nil
+	}
+	i := m.next
+	o := newOp(m.ctx, func(ctx context.Context) (Out, error) { return m.fn(ctx, m.items[i]) }, nil)
+	m.next++
+	m.active[i], m.posting = o, true
+	return i, o
 }
 
 // post posts item i.
@@ -104,8 +125,10 @@ func (m *mapping[In, Out]) post(i int, o *op[Out]) {
 		m.begun = m.begun || err == nil
 		m.mu.Unlock()
 		if err != nil {
+			// Whoever decides has others to decide on, or has no net.
 			m.core.rejected.Add(1)
-			o.c.Fail(err)
+			link.Fail(&o.c, err)
+			m.failed(i, err, true)
 			return
 		}
 		m.feed()
@@ -132,7 +155,7 @@ func (m *mapping[In, Out]) withdraw(w *waiter) {
 // settled takes the outcome of item i.
 func (m *mapping[In, Out]) settled(i int, out future.Outcome[Out]) {
 	if out.Err != nil {
-		m.failed(i, out.Err)
+		m.failed(i, out.Err, false)
 		return
 	}
 	m.mu.Lock()
@@ -155,14 +178,20 @@ func (m *mapping[In, Out]) settled(i int, out future.Outcome[Out]) {
 
 // failed takes the failure of item i. One that the end of the caller's context
 // brought about is not the future's outcome: that is canceled, whoever learns
-// of the end first.
-func (m *mapping[In, Out]) failed(i int, err error) {
+// of the end first. The outcome shows when failed returns; with aside, what is
+// foreign about it runs on a goroutine of its own.
+func (m *mapping[In, Out]) failed(i int, err error, aside bool) {
+	run := func(fn func()) { fn() }
+	if aside {
+		run = m.core.aside
+	}
 	m.mu.Lock()
 	delete(m.active, i)
 	canceled := m.begun && !m.over
 	m.mu.Unlock()
-	if canceled && m.ctx.Err() != nil {
-		m.c.Future().Cancel(context.Cause(m.ctx))
+	if canceled && m.ended() {
+		run(func() { m.c.Future().Cancel(context.Cause(m.ctx)) })
+		return
 	}
 	m.mu.Lock()
 	if m.over {
@@ -172,10 +201,18 @@ func (m *mapping[In, Out]) failed(i int, err error) {
 	rest := m.stopLocked()
 	m.mu.Unlock()
 	callbacks := link.Fail(m.c, err) // shows before anything foreign runs
-	if callbacks != nil {
-		defer callbacks()
-	}
-	m.end(rest, err)
+	run(func() {
+		if callbacks != nil {
+			defer callbacks()
+		}
+		m.end(rest, err)
+	})
+}
+
+// ended reports whether the caller's context has. A foreign one may panic.
+func (m *mapping[In, Out]) ended() (yes bool) {
+	defer func() { _ = recover() }()
+	return m.ctx.Err() != nil
 }
 
 // stop ends m, unless that has been done.

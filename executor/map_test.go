@@ -613,6 +613,7 @@ func TestMap(t *testing.T) {
 				return false
 			}
 		})
+		testwait.Done(t, logs.wrote) // which comes after the close
 		require.Len(t, logs.Of(slog.LevelWarn), 1)
 	})
 }

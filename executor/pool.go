@@ -218,6 +218,7 @@ func (p *Pool) Close() error {
 	}
 	defer runtime.KeepAlive(p)
 	p.cleanup.Stop()
+	c.close() // whatever the clock does
 	expired, stop := c.expiry()
 	defer stop()
 	return c.shutdown(bound{context.Background(), expired})

@@ -41,6 +41,12 @@ func (t *task) Await(ctx context.Context, p frame.Producer, done <-chan struct{}
 			if g, started = c.lend(t, found); g == nil {
 				continue // somebody else has taken it, or t has ended
 			}
+			if !started && g.id.Load() == goid.ID() {
+				// This is a callback on the stand-in itself, which cannot
+				// wait for its own end: its task lends what it was lent.
+				g.current.Load().Await(ctx, p, done)
+				return
+			}
 			again = g.back
 		} else if look == nil {
 			// Look once more when it will be noticed if something is queued.
@@ -56,6 +62,10 @@ func (t *task) Await(ctx context.Context, p frame.Producer, done <-chan struct{}
 		case <-done:
 		case <-end:
 		case <-life:
+			if ctx.Err() == nil { // it has outlived t, and so the pool
+				end, life = ctx.Done(), nil
+				continue
+			}
 		}
 		if started {
 			g.unwatched()
@@ -64,8 +74,7 @@ func (t *task) Await(ctx context.Context, p frame.Producer, done <-chan struct{}
 	}
 	select {
 	case <-done:
-	case <-end:
-	case <-life:
+	case <-ctx.Done():
 	}
 }
 
@@ -212,4 +221,28 @@ func (g *guest) standIn(t *task) {
 	var header [32]byte
 	g.id.Store(goid.Parse(header[:runtime.Stack(header[:], false)]))
 	g.run(t)
+}
+
+// aside runs fn, which is foreign, under a net on a goroutine of its own. The
+// pool waits for it, unless it has ended.
+func (c *core) aside(fn func()) {
+	g := &guest{seat: seat{core: c, index: -1}}
+	labels := c.labels
+	if c == none {
+		labels = context.Background()
+	}
+	c.mu.Lock()
+	counted := c.alive > 0
+	if counted {
+		c.enterLocked(g)
+	}
+	c.mu.Unlock()
+	go func() {
+		if counted {
+			defer c.leave(nil, g)
+		}
+		pprof.SetGoroutineLabels(labels)
+		g.id.Store(goid.ID())
+		contained(fn)
+	}()
 }

@@ -83,7 +83,8 @@ type op[T any] struct {
 func newOp[T any](ctx context.Context, fn func(context.Context) (T, error), opts []future.Option[T]) *op[T] {
 	o := &op[T]{fn: fn}
 	o.link = frame.Link{Producer: o, Keep: true}
-	o.ctx.caller, o.ctx.values = ctx, valuesOf(ctx)
+	o.ctx.deadline, o.ctx.bounded = ctx.Deadline()
+	o.ctx.values = valuesOf(ctx)
 	if len(opts) > 0 {
 		link.Bind(&o.c, &o.link, opts)
 	} else {
@@ -98,7 +99,9 @@ func (o *op[T]) postTo(ctx context.Context, ex Executor) error {
 		defer runtime.KeepAlive(p)
 		return p.open().submit(ctx, &o.task, o)
 	}
+	o.mu.Lock() // ctx may be ending
 	o.carrier = askers(nil)
+	o.mu.Unlock()
 	posted := &postedCtx{ctx, frame.Of(ctx), o}
 	if l, ok := ex.(*limited); ok {
 		err := l.post(posted, func(ctx context.Context) { o.exec(ctx, nil) }, true)
@@ -233,7 +236,10 @@ func (o *op[T]) exec(ctx context.Context, t *task) {
 
 // The producer of the future.
 
-func (o *op[T]) Settled() { o.tie.Cut() }
+func (o *op[T]) Settled() {
+	o.ctx.loose.Store(true)
+	o.tie.Cut()
+}
 
 // Claim takes o out of a pool's queue before the cancellation shows: whoever
 // sees it finds the place free, and o never starts.

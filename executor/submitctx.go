@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/cadre-go/cadre/internal/frame"
@@ -12,15 +13,19 @@ import (
 // executor gave, a cancellation of its own, and the caller's deadline.
 type runCtx struct {
 	lazyctx.Ctx
-	caller context.Context
-	values context.Context // see valuesOf
+	values   context.Context // see valuesOf
+	deadline time.Time       // the caller's, if bounded
+	bounded  bool
+	loose    atomic.Bool // the caller's context does not end this one any more
 }
 
-// Deadline is the earlier of the caller's and the executor's.
+// Deadline is the earlier of the caller's and the executor's. Once the caller's
+// context cannot end this one, its deadline does not show: package context makes
+// no timer for a child whose parent promises to end before it.
 func (c *runCtx) Deadline() (time.Time, bool) {
 	d, ok := c.Ctx.Deadline()
-	if cd, cok := c.caller.Deadline(); cok && (!ok || cd.Before(d)) {
-		return cd, true
+	if c.bounded && !c.loose.Load() && (!ok || c.deadline.Before(d)) {
+		return c.deadline, true
 	}
 	return d, ok
 }

@@ -52,12 +52,13 @@ func (s *seat) run(t *task) {
 	s.returned = true
 }
 
-// labeled reports whether ctx carries pprof labels.
-func labeled(ctx context.Context) bool {
+// labeled reports whether ctx carries pprof labels. A foreign context that
+// panics when it is asked carries none.
+func labeled(ctx context.Context) (found bool) {
 	if ctx == context.Background() {
 		return false
 	}
-	found := false
+	defer func() { _ = recover() }()
 	pprof.ForLabels(ctx, func(string, string) bool {
 		found = true
 		return false

@@ -136,16 +136,21 @@ func TestCallback(t *testing.T) {
 		c := newClock(t)
 		tm := start(t, timer.Config{Clock: c, Logger: log.logger()})
 		ctx := &badValue{Context: bg}
-		f := tm.Delay(ctx, 1)
+		f, g := tm.Delay(ctx, 1), tm.Delay(ctx, 1)
+		called := false
+		f.OnSettle(func(settled) { called = true })
+		g.OnSettle(func(settled) { panic("boom") })
 		ctx.bad = true
 		c.add(1)
 		synced(t, tm)
-		require.Len(t, log.all(), 1)
+		testwait.Done(t, f.Done())
+		testwait.Done(t, g.Done())
+		require.True(t, called, "without labels")
+		require.Len(t, log.all(), 1, "of the callback, under no context")
 		other := tm.Delay(bg, 1)
 		c.add(1)
 		synced(t, tm)
 		testwait.Done(t, other.Done())
-		f.Cancel(nil)
 	})
 	t.Run("TIMER-6 a stuck callback leaves the others cancelable", func(t *testing.T) {
 		tm, c := mocked(t)

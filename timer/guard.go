@@ -49,8 +49,10 @@ func recorded(record func() context.Context) (ctx context.Context) {
 	return record()
 }
 
-// labeled reports whether ctx carries pprof labels.
+// labeled reports whether ctx carries pprof labels. A foreign context that
+// panics when it is asked carries none.
 func labeled(ctx context.Context) (yes bool) {
+	defer func() { _ = recover() }()
 	pprof.ForLabels(ctx, func(string, string) bool {
 		yes = true
 		return false
