@@ -3,6 +3,7 @@ package executor_test
 import (
 	"context"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,6 +15,19 @@ import (
 	"github.com/cadre-go/cadre/internal/testwait"
 	"github.com/cadre-go/cadre/timer"
 )
+
+// sickErr panics when it is asked whether it has ended.
+type sickErr struct {
+	context.Context
+	sick atomic.Bool
+}
+
+func (c *sickErr) Err() error {
+	if c.sick.Load() {
+		panic("the context")
+	}
+	return nil
+}
 
 func double(_ context.Context, i int) (int, error) { return 2 * i, nil }
 
@@ -69,6 +83,19 @@ func TestMapCallbacks(t *testing.T) {
 			testwait.Done(t, p.Done())
 		})
 	}
+	t.Run("EXEC-9_a_context_whose_Err_panics_fails_the_future", func(t *testing.T) {
+		p := newPool(t, executor.Config{Size: 1})
+		ctx := &sickErr{Context: bg}
+		f := executor.Map(ctx, p, []int{1, 2}, func(_ context.Context, i int) (int, error) {
+			ctx.sick.Store(true)
+			return i, nil
+		})
+		var panicked *future.PanicError
+		require.ErrorAs(t, settled(t, f).Err, &panicked)
+		require.Equal(t, "the context", panicked.Value)
+		barrier(t, p)
+		custody(t, p.Stats())
+	})
 	t.Run("EXEC-14_a_stuck_one_delays_Done_alone", func(t *testing.T) {
 		p, err := executor.New(executor.Config{Size: 1, QueueLimit: 1})
 		require.NoError(t, err)
