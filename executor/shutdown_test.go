@@ -4,6 +4,7 @@ package executor_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"runtime"
 	"slices"
@@ -181,12 +182,13 @@ func TestShutdown(t *testing.T) {
 			clock.sick.Store(false)
 			g.Open()
 		}()
+		// By the time it looks the task may have been let go, and even the
+		// pool may have ended; in limbo it must not be.
 		var incomplete *executor.ShutdownError
-		require.ErrorAs(t, p.Shutdown(ended(errCause)), &incomplete)
-		if len(incomplete.Running) == 0 {
-			futuretest.RequireSettled(t, f)
-		} else {
+		if err := p.Shutdown(ended(errCause)); errors.As(err, &incomplete) && len(incomplete.Running) > 0 {
 			require.Equal(t, "A", snapshotAttr(incomplete.Running[0]))
+		} else {
+			futuretest.RequireSettled(t, f)
 		}
 		require.Equal(t, 1, futuretest.Await(t, f))
 		require.True(t, workers.Load())
