@@ -99,7 +99,7 @@ func (c *plainCtx) adopt(ctx context.Context) {
 func (c *plainCtx) run(fn func(context.Context)) {
 	if c.labels != nil {
 		defer pprof.SetGoroutineLabels(c.labels)
-		if labeled(c) {
+		if frame.Labeled(c) {
 			pprof.SetGoroutineLabels(c)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cadre-go/cadre/diagnostics"
 	"github.com/cadre-go/cadre/future"
+	"github.com/cadre-go/cadre/internal/frame"
 	"github.com/cadre-go/cadre/internal/goid"
 	"github.com/cadre-go/cadre/internal/link"
 )
@@ -297,7 +298,7 @@ func (g *guest) tell(t *task, callbacks func(), reason error) {
 		defer c.netted(t, "a callback", callbacks)
 	}
 	c.netted(t, "the context of a discarded task", func() { // a foreign one may
-		if labeled(t.values) {
+		if frame.Labeled(t.values) {
 			pprof.SetGoroutineLabels(t)
 		}
 	})

@@ -1,7 +1,6 @@
 package executor
 
 import (
-	"context"
 	"runtime"
 	"runtime/debug"
 	"runtime/pprof"
@@ -45,25 +44,11 @@ func (s *seat) run(t *task) {
 	s.returned = false
 	s.since.Store(int64(s.core.now()))
 	s.current.Store(t)
-	if labeled(t.values) {
+	if frame.Labeled(t.values) {
 		pprof.SetGoroutineLabels(t)
 	}
 	t.job.run(t)
 	s.returned = true
-}
-
-// labeled reports whether ctx carries pprof labels. A foreign context that
-// panics when it is asked carries none.
-func labeled(ctx context.Context) (found bool) {
-	if ctx == context.Background() {
-		return false
-	}
-	defer func() { _ = recover() }()
-	pprof.ForLabels(ctx, func(string, string) bool {
-		found = true
-		return false
-	})
-	return found
 }
 
 // net is the deferred end of every run: it contains a panic, accounts for the

@@ -4,11 +4,11 @@ import (
 	"context"
 	"log/slog"
 	"runtime/debug"
-	"sync"
 
 	"github.com/cadre-go/cadre/internal/frame"
 	"github.com/cadre-go/cadre/internal/lazyctx"
 	"github.com/cadre-go/cadre/internal/report"
+	"github.com/cadre-go/cadre/internal/tie"
 )
 
 // derived is a future that other futures settle, and its tie to a context.
@@ -18,10 +18,7 @@ type derived[T any] struct {
 	c    *Completer[T]
 	log  context.Context // for records about it
 	link frame.Link
-
-	mu   sync.Mutex  // protects what follows
-	stop func() bool // ends the registration with the context
-	over bool        // settled
+	tie  tie.Tie // to the context, while pending
 }
 
 // start makes d pending. p is the struct that d is part of.
@@ -32,31 +29,13 @@ func (d *derived[T]) start(ctx context.Context, p frame.Producer, opts []Option[
 
 // follow has d canceled when ctx ends, for as long as d is pending.
 func (d *derived[T]) follow(ctx context.Context) {
-	stop := d.c.f.cancelAfter(ctx)
-	if stop == nil {
-		return
-	}
-	d.mu.Lock()
-	over := d.over
-	if !over {
-		d.stop = stop
-	}
-	d.mu.Unlock()
-	if over {
-		stop()
-	}
+	d.tie.To(ctx, func(cause error) {
+		contained(ctx, func() { d.c.f.Cancel(cause) })
+	})
 }
 
 // Settled lets go of the context.
-func (d *derived[T]) Settled() {
-	d.mu.Lock()
-	stop := d.stop
-	d.stop, d.over = nil, true
-	d.mu.Unlock()
-	if stop != nil {
-		stop()
-	}
-}
+func (d *derived[T]) Settled() { d.tie.Cut() }
 
 // Report takes a failure that cannot be d's outcome.
 func (d *derived[T]) Report(msg string, err error) {

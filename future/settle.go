@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"runtime/debug"
-	"runtime/pprof"
 
 	"github.com/cadre-go/cadre/internal/frame"
 	"github.com/cadre-go/cadre/internal/report"
@@ -177,17 +176,4 @@ func contained(ctx context.Context, fn func()) {
 	}()
 	fn()
 	returned = true
-}
-
-// cancelAfter cancels f with ctx's cause when ctx ends. Whoever calls it owes
-// a call of stop, unless it is nil, when f settles.
-func (f *Future[T]) cancelAfter(ctx context.Context) (stop func() bool) {
-	if ctx.Done() == nil {
-		return nil
-	}
-	return context.AfterFunc(ctx, func() {
-		// The goroutine came with the labels of whoever ended ctx.
-		pprof.SetGoroutineLabels(context.Background())
-		contained(ctx, func() { f.Cancel(context.Cause(ctx)) })
-	})
 }

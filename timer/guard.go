@@ -7,6 +7,7 @@ import (
 	"runtime/pprof"
 
 	"github.com/cadre-go/cadre/future"
+	"github.com/cadre-go/cadre/internal/frame"
 	"github.com/cadre-go/cadre/internal/report"
 )
 
@@ -30,7 +31,7 @@ func (c *core) guarded(ctx context.Context, record func() context.Context, fn fu
 		c.log.Error(recorded(record), "timer: a callback panicked",
 			slog.String("timer", c.name), slog.Any("panic", v), slog.String("stack", string(debug.Stack())))
 	}()
-	if labeled(ctx) {
+	if frame.Labeled(ctx) {
 		pprof.SetGoroutineLabels(ctx)
 	}
 	fn()
@@ -47,17 +48,6 @@ func recorded(record func() context.Context) (ctx context.Context) {
 		}
 	}()
 	return record()
-}
-
-// labeled reports whether ctx carries pprof labels. A foreign context that
-// panics when it is asked carries none.
-func labeled(ctx context.Context) (yes bool) {
-	defer func() { _ = recover() }()
-	pprof.ForLabels(ctx, func(string, string) bool {
-		yes = true
-		return false
-	})
-	return yes
 }
 
 // contained calls fn on a goroutine that package context has started, where no

@@ -2,7 +2,6 @@ package supervised
 
 import (
 	"context"
-	"runtime/pprof"
 	"time"
 
 	"github.com/cadre-go/cadre/internal/frame"
@@ -41,10 +40,8 @@ func (c *jobContext) Host() frame.Host    { return nil }
 // labelsOf returns ctx if it carries pprof labels, and otherwise the context
 // whose labels stand for none.
 func labelsOf(ctx, none context.Context) context.Context {
-	found := none
-	pprof.ForLabels(ctx, func(string, string) bool {
-		found = ctx
-		return false
-	})
-	return found
+	if frame.Labeled(ctx) {
+		return ctx
+	}
+	return none
 }

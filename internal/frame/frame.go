@@ -9,6 +9,7 @@ package frame
 import (
 	"context"
 	"log/slog"
+	"runtime/pprof"
 	"sync/atomic"
 )
 
@@ -174,6 +175,20 @@ func Parts(f Frame) (base, over *Attrs) {
 
 // Capture returns the attributes of ctx as one list.
 func Capture(ctx context.Context) *Attrs { return Merge(Parts(Of(ctx))) }
+
+// Labeled reports whether ctx carries pprof labels. A foreign context that
+// panics when it is asked carries none.
+func Labeled(ctx context.Context) (found bool) {
+	if ctx == context.Background() {
+		return false
+	}
+	defer func() { _ = recover() }()
+	pprof.ForLabels(ctx, func(string, string) bool {
+		found = true
+		return false
+	})
+	return found
+}
 
 // HostOf returns the pool task that runs under ctx, or nil.
 func HostOf(ctx context.Context) Host {

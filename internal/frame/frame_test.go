@@ -3,6 +3,7 @@ package frame_test
 import (
 	"context"
 	"log/slog"
+	"runtime/pprof"
 	"sync"
 	"testing"
 
@@ -174,5 +175,22 @@ func TestFrame(t *testing.T) {
 			frame.Capture(bare)
 			frame.Capture(ctx)
 		}))
+	})
+}
+
+// sick panics when it is asked for a value.
+type sick struct{ context.Context }
+
+func (sick) Value(any) any { panic("the context") }
+
+func TestLabeled(t *testing.T) {
+	t.Run("DIAG-4 labels of ctx are noticed", func(t *testing.T) {
+		ctx := pprof.WithLabels(context.Background(), pprof.Labels("tenant", "a"))
+		require.True(t, frame.Labeled(frame.WithScope(ctx, nil)))
+		require.False(t, frame.Labeled(frame.WithScope(context.Background(), nil)))
+		require.False(t, frame.Labeled(context.Background()))
+	})
+	t.Run("EXEC-7 a context that panics carries none", func(t *testing.T) {
+		require.False(t, frame.Labeled(sick{context.Background()}))
 	})
 }
