@@ -66,6 +66,20 @@ func TestAllocations(t *testing.T) {
 		carrying, _ := perPost(t, with("a", 1))
 		require.InDelta(t, carrying, bare, slack, "the task's context is all there is")
 	})
+	t.Run("EXEC-11_Submit_and_Await", func(t *testing.T) {
+		p := newPool(t, executor.Config{Size: 1})
+		ending, cancel := context.WithCancel(bg)
+		defer cancel()
+		fn := func(context.Context) (int, error) { return 1, nil }
+		for ctx, limit := range map[context.Context]float64{
+			bg:     2, // the operation and the channel of the wait
+			ending: 5, // and what package context makes to tie it to a ctx that can end
+		} {
+			require.LessOrEqual(t, testing.AllocsPerRun(1000, func() {
+				_, _ = executor.Submit(ctx, p, fn).Await(ctx)
+			}), limit)
+		}
+	})
 	t.Run("EXEC-5_a_refused_Post", func(t *testing.T) {
 		p := newPool(t, executor.Config{Size: 1, QueueLimit: executor.NoQueue})
 		occupy(t, p, 1)

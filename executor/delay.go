@@ -45,9 +45,7 @@ func SubmitAfter[T any](ctx context.Context, p *Pool, d time.Duration, fn func(c
 			c.freed(c.queue.out())
 		}
 	})
-	o.tie.To(ctx, func(cause error) {
-		contained(func() { o.c.Future().Cancel(cause) })
-	})
+	o.tie.To(ctx, o)
 	return o.c.Future()
 }
 

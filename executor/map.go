@@ -42,8 +42,19 @@ func Map[In, Out any](ctx context.Context, p *Pool, items []In, fn func(context.
 	m.link.Producer = m
 	link.Bind(m.c, &m.link, nil)
 	m.feed()
-	follow(&m.tie, m.core, ctx, m.c.Future())
+	follow(ctx, &m.tie, m.core, m)
 	return m.c.Future()
+}
+
+// Ended is told of the end of Map's context.
+func (m *mapping[In, Out]) Ended(cause error) {
+	contained(func() { m.c.Future().Cancel(cause) })
+}
+
+// shows reports whether the outcome of m is there.
+func (m *mapping[In, Out]) shows() bool {
+	_, settled := m.c.Future().Outcome()
+	return settled
 }
 
 // mapping is one call of Map.

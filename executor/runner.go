@@ -10,6 +10,7 @@ import (
 	"github.com/cadre-go/cadre/future"
 	"github.com/cadre-go/cadre/internal/frame"
 	"github.com/cadre-go/cadre/internal/goid"
+	"github.com/cadre-go/cadre/internal/lazyctx"
 	"github.com/cadre-go/cadre/internal/tie"
 )
 
@@ -138,11 +139,11 @@ func (r *runner) run(ctx context.Context) {
 	l.mu.Unlock()
 	if ctx.Done() != nil {
 		var end tie.Tie
-		end.To(ctx, func(cause error) {
+		end.To(ctx, lazyctx.Func(func(cause error) {
 			if errors.Is(cause, ErrClosed) {
 				l.dropAll()
 			}
-		})
+		}))
 		defer end.Cut()
 	}
 	l.serve(ctx)

@@ -47,7 +47,9 @@ func (t *task) Await(ctx context.Context, p frame.Producer, done <-chan struct{}
 				g.current.Load().Await(ctx, p, done)
 				return
 			}
-			again = g.back
+			if again = nil; !started || !owns(p, found) { // else done is closed right after
+				again = g.slotBack()
+			}
 		} else if look == nil {
 			// Look once more when it will be noticed if something is queued.
 			look = c.watchQueue()
@@ -135,7 +137,7 @@ func (c *core) lend(t, found *task) (g *guest, started bool) {
 		return nil, false
 	}
 	c.lent++
-	g = &guest{host: t, back: make(chan struct{})}
+	g = &guest{host: t}
 	g.seat = seat{core: c, index: t.seat.index, lender: t.seat, guest: g}
 	t.seat.out = g
 	c.enterLocked(g)
@@ -162,18 +164,39 @@ func (g *guest) endedLent(state uint64) {
 		lender.out = nil // an idle worker keeps nothing of what ran on its slot
 	}
 	g.host, g.lender = nil, nil
+	back := g.back
 	c.mu.Unlock()
-	close(g.back)
+	if back != nil {
+		close(back)
+	}
+}
+
+// slotBack returns a channel that is closed when the slot is back.
+func (g *guest) slotBack() <-chan struct{} {
+	g.core.mu.Lock()
+	defer g.core.mu.Unlock()
+	if g.back == nil {
+		g.back = make(chan struct{})
+		if g.host == nil {
+			close(g.back)
+		}
+	}
+	return g.back
+}
+
+// owns reports whether t is the task of the operation p itself, whose future
+// settles as t ends, with nothing foreign between.
+func owns(p frame.Producer, t *task) bool {
+	o, ok := p.(interface{ owns(*task) bool })
+	return ok && o.owns(t)
 }
 
 // unwatched notes that whoever had g started has stopped waiting for it.
 func (g *guest) unwatched() {
-	select {
-	case <-g.back: // noted already
-	default:
-		g.core.mu.Lock()
+	g.core.mu.Lock()
+	defer g.core.mu.Unlock()
+	if g.host != nil { // else it is noted already
 		g.core.aloneLocked(g)
-		g.core.mu.Unlock()
 	}
 }
 
@@ -188,8 +211,11 @@ type guest struct {
 	seat
 	next, prev *guest
 
-	host *task         // whose slot it has, under core.mu; nil when it is back
-	back chan struct{} // closed when the slot is back
+	// Under core.mu.
+	host *task         // whose slot it has; nil when that is back
+	back chan struct{} // of slotBack; nil until somebody asks
+
+	header [32]byte // of its stack trace
 }
 
 // guests is the list of those that run.
@@ -218,8 +244,7 @@ func (l *guests) remove(g *guest) {
 func (g *guest) standIn(t *task) {
 	defer g.core.leave(nil, g)
 	pprof.SetGoroutineLabels(g.core.labels)
-	var header [32]byte
-	g.id.Store(goid.Parse(header[:runtime.Stack(header[:], false)]))
+	g.id.Store(goid.Parse(g.header[:runtime.Stack(g.header[:], false)]))
 	g.run(t)
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cadre-go/cadre/future"
 	"github.com/cadre-go/cadre/internal/frame"
+	"github.com/cadre-go/cadre/internal/lazyctx"
 	"github.com/cadre-go/cadre/internal/link"
 	"github.com/cadre-go/cadre/internal/report"
 	"github.com/cadre-go/cadre/internal/tie"
@@ -43,12 +44,12 @@ func Submit[T any](ctx context.Context, ex Executor, fn func(context.Context) (T
 	o := newOp(ctx, fn, opts)
 	_, pool := ex.(*Pool)
 	if !pool && ctx.Err() == nil { // now, since ex may run fn before its Post returns
-		follow(&o.tie, nil, ctx, o.c.Future())
+		follow(ctx, &o.tie, nil, o)
 	}
 	if err := o.postTo(ctx, ex); err != nil {
 		o.c.Fail(err)
 	} else if pool {
-		follow(&o.tie, o.task.core, ctx, o.c.Future())
+		follow(ctx, &o.tie, o.task.core, o)
 	}
 	return o.c.Future()
 }
@@ -123,26 +124,31 @@ func (c *core) submit(ctx context.Context, t *task, j job) error {
 	return err
 }
 
-// follow cancels f when ctx ends. The end of c's own context, which is all that
+// follower is what the end of the caller's context cancels.
+type follower interface {
+	lazyctx.Follower
+	shows() bool
+}
+
+// follow has f told when ctx ends. The end of c's own context, which is all that
 // can end that of a bare task, reaches the tasks of c behind f anyway. c is nil
 // if another executor than a pool has them.
-func follow[T any](tie *tie.Tie, c *core, ctx context.Context, f *future.Future[T]) {
-	if _, settled := f.Outcome(); settled {
+func follow(ctx context.Context, tie *tie.Tie, c *core, f follower) {
+	if f.shows() {
 		return
 	}
-	end := func(cause error) { contained(func() { f.Cancel(cause) }) }
 	if c == nil {
-		tie.To(ctx, end)
+		tie.To(ctx, f)
 		return
 	}
 	if own, ok := ctx.(*runCtx); ok {
 		if host, ok := own.Parent.(*task); ok && host.core == c {
-			tie.ToCancel(&own.Ctx, end)
+			tie.ToCancel(&own.Ctx, f)
 			return
 		}
 	}
 	if ctx.Done() != c.life.Done() {
-		tie.To(ctx, end)
+		tie.To(ctx, f)
 	}
 }
 
@@ -170,6 +176,11 @@ func contained(fn func()) {
 func (o *op[T]) shows() bool {
 	_, settled := o.c.Future().Outcome()
 	return settled
+}
+
+// Ended is told of the end of the caller's context.
+func (o *op[T]) Ended(cause error) {
+	contained(func() { o.c.Future().Cancel(cause) })
 }
 
 // The job of a pool's task.
@@ -285,6 +296,8 @@ func (o *op[T]) Report(msg string, err error) {
 	}
 	report.Logger{}.Error(&o.ctx, msg, slog.Any("error", err))
 }
+
+func (o *op[T]) owns(t *task) bool { return t == &o.task }
 
 func (o *op[T]) Find(pool any) any {
 	if task := o.task.Find(pool); task != nil {

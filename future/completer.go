@@ -40,7 +40,7 @@ func (c *Completer[T]) start(l *frame.Link, opts []Option[T]) {
 			c.f.dispose = opt.dispose
 		}
 	}
-	c.f.state.Store(pending)
+	c.f.made = true
 }
 
 // Future returns the read side, always the same.
@@ -153,8 +153,7 @@ func (c *Completer[T]) bind(l *frame.Link, opts any) {
 func (c *Completer[T]) watched() bool {
 	c.f.mu.Lock()
 	defer c.f.mu.Unlock()
-	s := c.f.subs
-	return s != nil && (s.fn != nil || s.next != s)
+	return c.f.subs != nil
 }
 
 func init() {

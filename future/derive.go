@@ -29,9 +29,9 @@ func (d *derived[T]) start(ctx context.Context, p frame.Producer, opts []Option[
 
 // follow has d canceled when ctx ends, for as long as d is pending.
 func (d *derived[T]) follow(ctx context.Context) {
-	d.tie.To(ctx, func(cause error) {
+	d.tie.To(ctx, lazyctx.Func(func(cause error) {
 		contained(ctx, func() { d.c.f.Cancel(cause) })
-	})
+	}))
 }
 
 // Settled lets go of the context.

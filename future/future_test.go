@@ -613,6 +613,11 @@ func TestAllocs(t *testing.T) {
 		c.Complete(1)
 		_, _ = c.Future().Await(ctx)
 	}), "FUT-12 create, complete, await")
+	require.EqualValues(t, 2, testing.AllocsPerRun(100, func() {
+		c = future.NewCompleter[int]()
+		c.Future().Done()
+		c.Complete(1)
+	}), "FUT-12 Done's channel is made when somebody asks")
 	_ = c
 }
 

@@ -12,7 +12,7 @@ import (
 // settle gives a pending future its outcome and runs what waited for it.
 func (f *Future[T]) settle(to uint32, v T, err error) bool {
 	s, ok := f.publish(to, v, err)
-	if ok {
+	if s.link != nil || s.first != nil {
 		s.notify()
 	}
 	return ok
@@ -29,11 +29,15 @@ type settlement[T any] struct {
 // publish gives a pending future its outcome and wakes whoever awaits it; it
 // calls nothing foreign. Of all callers one gets true, and owes a notify.
 func (f *Future[T]) publish(to uint32, v T, err error) (s settlement[T], ok bool) {
+	if f.settled() {
+		return s, false
+	}
 	f.mu.Lock()
 	if f.state.Load() != pending {
 		f.mu.Unlock()
 		return s, false
 	}
+	done, awaited := f.err.(doneChan)
 	f.value, f.err = v, err
 	s = settlement[T]{Outcome[T]{v, err}, f.link, to == canceled, f.subs}
 	f.subs = nil
@@ -47,8 +51,8 @@ func (f *Future[T]) publish(to uint32, v T, err error) (s settlement[T], ok bool
 	}
 	f.state.Store(to)
 	f.mu.Unlock()
-	if s.first != nil && s.first.done != nil {
-		close(s.first.done)
+	if awaited {
+		close(done)
 	}
 	return s, true
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/cadre-go/cadre/internal/lazyctx"
 	"github.com/cadre-go/cadre/internal/tie"
 	"github.com/cadre-go/cadre/timer/internal/schedule"
 )
@@ -42,7 +43,7 @@ func (t *Timer) every(ctx context.Context, interval time.Duration, run func(done
 		return nil, err
 	}
 	// From here on the ticker may run, be stopped or be closed at any time.
-	k.tie.To(ctx, func(error) { contained(k.end) })
+	k.tie.To(ctx, lazyctx.Func(func(error) { contained(k.end) }))
 	return ticker, nil
 }
 

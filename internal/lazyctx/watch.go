@@ -5,22 +5,31 @@ import (
 	"runtime/pprof"
 )
 
+// Follower is told of the end of a context, with the cause.
+type Follower interface{ Ended(cause error) }
+
+// Func is a function as a Follower. Whoever is one anyway saves its allocation.
+type Func func(cause error)
+
+// Ended calls f.
+func (f Func) Ended(cause error) { f(cause) }
+
 // Watch is one thing that waits for the Cancel of a Ctx. It costs nothing
 // beside its own memory, where context.AfterFunc would have the cancellation
 // built and cost three allocations more. The zero Watch is ready to use, once.
 type Watch struct {
 	ctx        *Ctx
 	next, prev *Watch
-	end        func(cause error)
+	follower   Follower
 }
 
-// Watch has end called with the cause when c is canceled by Cancel, at once if
-// it has been, on a goroutine of its own whose labels are cleared. It is not
-// told of the end of c's parent, nor of anything after Release.
-func (c *Ctx) Watch(w *Watch, end func(cause error)) {
+// Watch has f told when c is canceled by Cancel, at once if it has been, on a
+// goroutine of its own whose labels are cleared. It is not told of the end of
+// c's parent, nor of anything after Release.
+func (c *Ctx) Watch(w *Watch, f Follower) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	w.ctx, w.end = c, end
+	w.ctx, w.follower = c, f
 	switch {
 	case c.canceled:
 		m := c.made.Load()
@@ -72,7 +81,7 @@ func (c *Ctx) unwatchLocked() (watches []*Watch) {
 func (w *Watch) run(cause error) {
 	// The goroutine came with the labels of whoever canceled Ctx.
 	pprof.SetGoroutineLabels(context.Background())
-	w.end(cause)
+	w.follower.Ended(cause)
 }
 
 // Canceled returns a channel that is closed when Cancel has ended Ctx. Unlike

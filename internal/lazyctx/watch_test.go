@@ -21,7 +21,7 @@ func TestWatch(t *testing.T) {
 		var ws [3]lazyctx.Watch
 		told := make(chan error, len(ws))
 		for i := range ws {
-			c.Watch(&ws[i], func(cause error) { told <- cause })
+			c.Watch(&ws[i], lazyctx.Func(func(cause error) { told <- cause }))
 		}
 		ws[1].Stop()
 		signal := c.Canceled()
@@ -35,7 +35,7 @@ func TestWatch(t *testing.T) {
 		}
 
 		var late lazyctx.Watch
-		c.Watch(&late, func(cause error) { told <- cause })
+		c.Watch(&late, lazyctx.Func(func(cause error) { told <- cause }))
 		require.Equal(t, cause, testwait.Value(t, told))
 		late.Stop()
 		testwait.Done(t, c.Canceled())
@@ -48,7 +48,7 @@ func TestWatch(t *testing.T) {
 				told := make(chan int, 3)
 				var ws [3]lazyctx.Watch
 				for i := range ws {
-					c.Watch(&ws[i], func(error) { told <- i })
+					c.Watch(&ws[i], lazyctx.Func(func(error) { told <- i }))
 				}
 				ws[first].Stop()
 				ws[second].Stop()
@@ -68,9 +68,9 @@ func TestWatch(t *testing.T) {
 		parent, end := context.WithCancelCause(t.Context())
 		c := &lazyctx.Ctx{Parent: parent}
 		var w, late lazyctx.Watch
-		c.Watch(&w, func(error) { t.Error("of the parent's end, or after Release") })
+		c.Watch(&w, lazyctx.Func(func(error) { t.Error("of the parent's end, or after Release") }))
 		c.Release()
-		c.Watch(&late, func(error) { t.Error("after Release") })
+		c.Watch(&late, lazyctx.Func(func(error) { t.Error("after Release") }))
 		c.Cancel(cause)
 		end(cause)
 		require.Error(t, c.Err())
@@ -87,7 +87,7 @@ func TestWatch(t *testing.T) {
 		c := &lazyctx.Ctx{Parent: t.Context()}
 		w := &lazyctx.Watch{}
 		kept := weak.Make(w)
-		c.Watch(w, func(error) {})
+		c.Watch(w, lazyctx.Func(func(error) {}))
 		c.Release()
 		w = nil
 		testwait.Until(t, func() bool { runtime.GC(); return kept.Value() == nil })
@@ -99,7 +99,7 @@ func TestWatch(t *testing.T) {
 			c := &lazyctx.Ctx{Parent: context.Background()}
 			c.Canceled()
 			var w lazyctx.Watch
-			c.Watch(&w, func(error) {})
+			c.Watch(&w, lazyctx.Func(func(error) {}))
 			w.Stop()
 			c.Release()
 		}), 3.0) // the Ctx, the channel, the Watch

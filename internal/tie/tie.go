@@ -19,16 +19,16 @@ type Tie struct {
 	over bool
 }
 
-// To has end called with ctx's cause when ctx ends, on a goroutine of its own
-// whose labels are cleared, unless the tie was cut before.
-func (t *Tie) To(ctx context.Context, end func(cause error)) {
+// To has f told when ctx ends, on a goroutine of its own whose labels are
+// cleared, unless the tie was cut before.
+func (t *Tie) To(ctx context.Context, f lazyctx.Follower) {
 	if ctx.Done() == nil {
 		return
 	}
 	stop := context.AfterFunc(ctx, func() {
 		// The goroutine came with the labels of whoever ended ctx.
 		pprof.SetGoroutineLabels(context.Background())
-		end(context.Cause(ctx))
+		f.Ended(context.Cause(ctx))
 	})
 	t.mu.Lock()
 	over := t.over
@@ -42,11 +42,11 @@ func (t *Tie) To(ctx context.Context, end func(cause error)) {
 }
 
 // ToCancel is To, for who learns of the end of c's parent anyway.
-func (t *Tie) ToCancel(c *lazyctx.Ctx, end func(cause error)) {
+func (t *Tie) ToCancel(c *lazyctx.Ctx, f lazyctx.Follower) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.over {
-		c.Watch(&t.watch, end)
+		c.Watch(&t.watch, f)
 	}
 }
 

@@ -59,11 +59,11 @@ func TestTo(t *testing.T) {
 		relabeled := make(chan struct{})
 		var labels bytes.Buffer
 		var tied tie.Tie
-		tied.To(ctx, func(cause error) {
+		tied.To(ctx, lazyctx.Func(func(cause error) {
 			<-relabeled
 			_ = pprof.Lookup("goroutine").WriteTo(&labels, 1)
 			ended <- cause
-		})
+		}))
 		pprof.Do(context.Background(), pprof.Labels("who", "canceler"), func(context.Context) { cancel(errCause) })
 		close(relabeled)
 		require.Equal(t, errCause, testwait.Value(t, ended))
@@ -78,7 +78,7 @@ func TestTo(t *testing.T) {
 	t.Run("FUT-11 cut, nothing is left with ctx", func(t *testing.T) {
 		ctx := newCounted()
 		var tied tie.Tie
-		tied.To(ctx, func(error) { t.Error("ended") })
+		tied.To(ctx, lazyctx.Func(func(error) { t.Error("ended") }))
 		require.Len(t, ctx.funcs, 1)
 		tied.Cut()
 		require.Empty(t, ctx.funcs)
@@ -88,7 +88,7 @@ func TestTo(t *testing.T) {
 		ctx := newCounted()
 		var tied tie.Tie
 		ctx.made = tied.Cut
-		tied.To(ctx, func(error) { t.Error("ended") })
+		tied.To(ctx, lazyctx.Func(func(error) { t.Error("ended") }))
 		require.Empty(t, ctx.funcs)
 	})
 }
@@ -100,14 +100,14 @@ func TestToCancel(t *testing.T) {
 		own := &lazyctx.Ctx{Parent: parent}
 		ended := make(chan error, 1)
 		var tied tie.Tie
-		tied.ToCancel(own, func(cause error) { ended <- cause })
+		tied.ToCancel(own, lazyctx.Func(func(cause error) { ended <- cause }))
 		own.Cancel(errCause)
 		require.Equal(t, errCause, testwait.Value(t, ended))
 	})
 	t.Run("EXEC-11 cut, it does not", func(t *testing.T) {
 		own := &lazyctx.Ctx{Parent: parent}
 		var tied tie.Tie
-		tied.ToCancel(own, func(error) { t.Error("ended") })
+		tied.ToCancel(own, lazyctx.Func(func(error) { t.Error("ended") }))
 		tied.Cut()
 		own.Cancel(errCause)
 	})
