@@ -63,7 +63,7 @@ func newCore[R any](cfg Config[R], o options) *core[R] {
 	c.slots = make([]slot[R], cfg.Slots)
 	c.permits = make([]permit[R], cfg.Slots*cfg.PermitsPerSlot)
 	for i := range c.slots {
-		c.slots[i].init(i, c.permits[i*cfg.PermitsPerSlot:(i+1)*cfg.PermitsPerSlot])
+		c.slots[i].init(c, i, c.permits[i*cfg.PermitsPerSlot:(i+1)*cfg.PermitsPerSlot])
 	}
 	c.gate.word.Store(uint64(sched.Full(len(c.permits))))
 	c.box.init(&c.gate, o.probe)

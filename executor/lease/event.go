@@ -113,11 +113,11 @@ func (c *core[R]) tell(e Event) {
 // discarded counts and tells of a resource that a lease made dirty.
 func (c *core[R]) discarded(l Lease[R], cause error) {
 	c.counts.discards.Add(1)
-	c.emit(Event{Kind: EventDiscard, Slot: int(l.slot), Err: cause})
+	c.emit(Event{Kind: EventDiscard, Slot: l.Slot(), Err: cause})
 }
 
 // releasedTwice counts and tells of a release too many.
 func (c *core[R]) releasedTwice(l Lease[R]) {
 	c.counts.doubleReleases.Add(1)
-	c.emit(Event{Kind: EventDoubleRelease, Slot: int(l.slot)})
+	c.emit(Event{Kind: EventDoubleRelease, Slot: l.Slot()})
 }

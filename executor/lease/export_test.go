@@ -109,15 +109,12 @@ func (c *core[R]) check() error {
 				bad("slot %d: a parked resource is in use", i)
 			}
 		}
-		view := uint32(0)
-		if s.spare >= 0 {
-			view |= viewFree
+		view := s.view.Load()
+		if s.spare >= 0 && view&viewFree == 0 {
+			bad("slot %d hides a free permit", i)
 		}
-		if s.cur != nil {
-			view |= viewWarm
-		}
-		if s.view.Load() != view {
-			bad("slot %d shows %b, and is %b", i, s.view.Load(), view)
+		if warm := view&viewWarm != 0; warm != (s.cur != nil) {
+			bad("slot %d: shown as warm is %v", i, warm)
 		}
 		s.mu.Unlock()
 	}

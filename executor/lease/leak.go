@@ -32,32 +32,31 @@ func (e *LeakError) Error() string {
 
 // lost is what a tag's cleanup knows of its lease.
 type lost[R any] struct {
-	core   *core[R]
-	ticket ticket
+	permit *permit[R]
 	seq    uint64
 }
 
 // traceLocked has the collector look at the copies of l. Not in a synctest
 // bubble: a cleanup runs outside.
 func (c *core[R]) traceLocked(l *Lease[R], tr *trace) {
-	c.permit(l.ticket()).trace = tr
+	l.permit.trace = tr
 	if c.bubbled {
 		return
 	}
 	l.tag = &tag{}
-	tr.stop = runtime.AddCleanup(l.tag, func(x lost[R]) { x.core.leaked(x) }, lost[R]{c, l.ticket(), l.seq})
+	tr.stop = runtime.AddCleanup(l.tag, func(x lost[R]) { x.permit.core.leaked(x) }, lost[R]{l.permit, l.seq})
 }
 
 // leaked reports a lease all of whose copies are unreachable, unless it was
 // released before.
 func (c *core[R]) leaked(x lost[R]) {
 	now := c.clock.now()
-	l := Lease[R]{core: c, seq: x.seq, slot: x.ticket.slot, permit: x.ticket.permit}
+	l := Lease[R]{permit: x.permit, seq: x.seq}
 	s, p := l.lock()
 	if s == nil {
 		return
 	}
-	info := p.info(int(l.slot), now)
+	info := p.info(now)
 	s.mu.Unlock()
 	reclaim := c.cfg.Leak == LeakReclaim
 	if reclaim && l.release(true) != nil {

@@ -11,11 +11,11 @@ import (
 // value: all copies are the same lease, and any may be used from any
 // goroutine. The zero Lease is one that was released.
 type Lease[R any] struct {
-	core         *core[R]
-	inc          *incarnation[R]
-	seq          uint64
-	slot, permit int32
-	tag          *tag // nil if leaks are not looked for
+	// Four words: the compiler keeps no larger struct in registers.
+	permit *permit[R] // nil: the zero Lease
+	inc    *incarnation[R]
+	seq    uint64
+	tag    *tag // nil if leaks are not looked for
 }
 
 // LeaseInfo describes a lease that is held.
@@ -26,11 +26,9 @@ type LeaseInfo struct {
 	Stack  []byte        // of its Acquire; nil unless leaks are looked for
 }
 
-func (l Lease[R]) ticket() ticket { return ticket{l.slot, l.permit} }
-
 // Held reports whether the lease has not been released.
 func (l Lease[R]) Held() bool {
-	return l.core != nil && l.core.permit(l.ticket()).seq.Load() == l.seq
+	return l.permit != nil && l.permit.seq.Load() == l.seq
 }
 
 // Value returns the resource. It panics with a [*StaleLeaseError] if the lease
@@ -44,24 +42,30 @@ func (l Lease[R]) Value() R {
 }
 
 // Slot returns the index of the slot; 0 for the zero Lease.
-func (l Lease[R]) Slot() int { return int(l.slot) }
+func (l Lease[R]) Slot() int {
+	if l.permit == nil {
+		return 0
+	}
+	return int(l.permit.at.slot)
+}
 
-func (l Lease[R]) stale() error { return &StaleLeaseError{Pool: l.pool(), Slot: int(l.slot)} }
+func (l Lease[R]) stale() error { return &StaleLeaseError{Pool: l.pool(), Slot: l.Slot()} }
 
 func (l Lease[R]) pool() string {
-	if l.core == nil {
+	if l.permit == nil {
 		return ""
 	}
-	return l.core.cfg.Name
+	return l.permit.core.cfg.Name
 }
 
 // lock returns the lease's slot and permit, with the slot locked, or nil if the
 // lease is not held.
 func (l Lease[R]) lock() (*slot[R], *permit[R]) {
-	if l.core == nil {
+	p := l.permit
+	if p == nil {
 		return nil, nil
 	}
-	s, p := &l.core.slots[l.slot], l.core.permit(l.ticket())
+	s := &p.core.slots[p.at.slot]
 	s.mu.Lock()
 	if p.seq.Load() != l.seq {
 		s.mu.Unlock()
@@ -97,7 +101,7 @@ func (l Lease[R]) MarkDirty(cause error) {
 	s.condemnLocked(p.inc)
 	s.mu.Unlock()
 	if fresh {
-		l.core.discarded(l, cause)
+		p.core.discarded(l, cause)
 	}
 	runtime.KeepAlive(l.tag)
 }
@@ -128,7 +132,7 @@ func (l Lease[R]) Run(ctx context.Context, fn func(context.Context, R) error) er
 	if err != nil {
 		cause = err
 	}
-	sound = err == nil || !interruption(ctx, err) && l.core.keep(err)
+	sound = err == nil || !interruption(ctx, err) && l.permit.core.keep(err)
 	return err
 }
 
@@ -185,7 +189,7 @@ func (l Lease[R]) Detach() (R, error) {
 		var zero R
 		return zero, l.stale()
 	}
-	inc := p.inc
+	c, inc := p.core, p.inc
 	if inc.users > 1 {
 		s.mu.Unlock()
 		var zero R
@@ -194,11 +198,11 @@ func (l Lease[R]) Detach() (R, error) {
 	s.condemnLocked(inc)
 	s.dropLocked(inc, 0)
 	l.endLocked(s, p)
-	l.core.giveLocked(s, l.ticket())
+	s.giveLocked(p)
 	s.mu.Unlock()
-	l.core.counts.detaches.Add(1)
-	l.core.alive.Add(-1)
-	l.core.returned()
+	c.counts.detaches.Add(1)
+	c.alive.Add(-1)
+	c.returned()
 	return inc.value, nil
 }
 
@@ -214,10 +218,10 @@ func (l Lease[R]) endLocked(s *slot[R], p *permit[R]) {
 // release is Release. A reclaimed lease's resource is condemned, and parked:
 // this is no goroutine to run a Dispose on.
 func (l Lease[R]) release(reclaimed bool) error {
-	c := l.core
-	if c == nil {
+	if l.permit == nil {
 		return &ReleasedError{}
 	}
+	c := l.permit.core
 	var now int64
 	if c.ages {
 		now = c.clock.now()
@@ -225,7 +229,7 @@ func (l Lease[R]) release(reclaimed bool) error {
 	s, p := l.lock()
 	if s == nil {
 		c.releasedTwice(l)
-		return &ReleasedError{Pool: c.cfg.Name, Slot: int(l.slot)}
+		return &ReleasedError{Pool: c.cfg.Name, Slot: l.Slot()}
 	}
 	inc := p.inc
 	armed := p.armed > 0 && !inc.condemned
@@ -236,11 +240,11 @@ func (l Lease[R]) release(reclaimed bool) error {
 	dead := s.dropLocked(inc, now)
 	if dead == nil {
 		c.settled()
-		c.giveLocked(s, l.ticket())
+		s.giveLocked(p)
 		s.mu.Unlock()
 		c.returned()
 	} else {
-		c.shed(s, l.ticket(), dead, reclaimed)
+		c.shed(s, p, dead, reclaimed)
 	}
 	if armed {
 		c.discarded(l, errArmed)
@@ -256,22 +260,22 @@ var errArmed = errors.New("released with an operation in flight")
 // The resource is on its way before the permit is back, so that what is parked
 // on a slot is bounded by its permits. When the pool has ended it is the other
 // way round: nobody comes for the permit, and Dispose may run here.
-func (c *core[R]) shed(s *slot[R], t ticket, dead *incarnation[R], reclaimed bool) {
+func (c *core[R]) shed(s *slot[R], p *permit[R], dead *incarnation[R], reclaimed bool) {
 	c.settled()
 	switch {
 	case reclaimed || c.cfg.Executor == nil && !c.gate.load().Ended():
 		s.parkLocked(dead)
-		c.giveLocked(s, t)
+		s.giveLocked(p)
 		s.mu.Unlock()
 		c.returned()
 	case c.gate.load().Ended():
-		c.giveLocked(s, t)
+		s.giveLocked(p)
 		s.mu.Unlock()
 		c.returned()
 		c.disposeElsewhere(dead)
 	default:
 		s.mu.Unlock()
-		defer c.putBack(t)
+		defer c.putBack(p.at)
 		c.disposeElsewhere(dead)
 	}
 }

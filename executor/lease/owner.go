@@ -111,8 +111,15 @@ func (c *core[R]) carry(e sched.Effect) {
 
 // gauge publishes what Stats shows of the queue.
 func (c *core[R]) gauge() {
-	c.owner.waiters.Store(int64(c.owner.sched.Len()))
-	c.owner.handles.Store(int64(c.owner.sched.Handles()))
+	publish(&c.owner.waiters, int64(c.owner.sched.Len()))
+	publish(&c.owner.handles, int64(c.owner.sched.Handles()))
+}
+
+// publish stores v, for the one who writes to, unless it is there.
+func publish(to *atomic.Int64, v int64) {
+	if to.Load() != v {
+		to.Store(v)
+	}
 }
 
 func (c *core[R]) perform(e sched.Effect) sched.Effect {

@@ -98,7 +98,7 @@ func (c *core[R]) outstanding() []LeaseInfo {
 		s.mu.Lock()
 		for j := range c.cfg.PermitsPerSlot {
 			if p := c.permit(ticket{int32(i), int32(j)}); p.taken && p.inc != nil {
-				list = append(list, p.info(i, now))
+				list = append(list, p.info(now))
 			}
 		}
 		s.mu.Unlock()
@@ -107,8 +107,8 @@ func (c *core[R]) outstanding() []LeaseInfo {
 }
 
 // info describes the lease of p. Its slot is locked.
-func (p *permit[R]) info(slot int, now int64) LeaseInfo {
-	info := LeaseInfo{Slot: slot, Handle: p.party, Age: since(p.since, now)}
+func (p *permit[R]) info(now int64) LeaseInfo {
+	info := LeaseInfo{Slot: int(p.at.slot), Handle: p.party, Age: since(p.since, now)}
 	if p.trace != nil {
 		info.Stack = p.trace.stack
 	}

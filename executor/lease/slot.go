@@ -28,6 +28,9 @@ type incarnation[R any] struct {
 // permit is one unit of a slot. Its fields are protected by the slot's lock;
 // seq is written under it and read without.
 type permit[R any] struct {
+	core *core[R] // neither changes
+	at   ticket
+
 	// seq is what a lease of it carries. A release raises it, so that of all
 	// copies one is the last.
 	seq   atomic.Uint64
@@ -60,7 +63,9 @@ type slot[R any] struct {
 	parked    *incarnation[R] // condemned, unused, waiting for somebody to dispose of them
 	condemned int             // condemned and in use
 
-	// view is what a search reads without the lock.
+	// view is what a search reads without the lock. Invariant: it shows a
+	// free permit if there is one. It may show one that is gone: a slot that
+	// is taken and given back over and over never writes it.
 	view atomic.Uint32
 
 	count slotCounts
@@ -92,10 +97,11 @@ func (s *slot[R]) viewLocked() {
 }
 
 // init makes the slot of that index. All of its permits are free.
-func (s *slot[R]) init(index int, permits []permit[R]) {
+func (s *slot[R]) init(c *core[R], index int, permits []permit[R]) {
 	s.index = int32(index)
 	for i := range permits {
-		permits[i].next = int32(i) - 1
+		p := &permits[i]
+		p.core, p.at, p.next = c, ticket{int32(index), int32(i)}, int32(i)-1
 	}
 	s.spare = int32(len(permits)) - 1
 	s.viewLocked()
@@ -138,6 +144,7 @@ func (c *core[R]) search(start int, want uint32) (*slot[R], ticket) {
 			if s.spare >= 0 && (want&viewWarm == 0 || s.cur != nil) {
 				return s, ticket{int32(i), c.takeLocked(s, int32(i))}
 			}
+			s.viewLocked()
 			s.mu.Unlock()
 		}
 		if i++; i == len(c.slots) {
@@ -152,15 +159,13 @@ func (c *core[R]) takeLocked(s *slot[R], slot int32) int32 {
 	p := c.permit(ticket{slot, i})
 	s.spare, p.taken = p.next, true
 	s.held++
-	s.viewLocked()
 	return i
 }
 
 // giveLocked makes the permit free for the slot. The gate comes after it.
-func (c *core[R]) giveLocked(s *slot[R], t ticket) {
-	p := c.permit(t)
+func (s *slot[R]) giveLocked(p *permit[R]) {
 	p.taken, p.inc, p.trace, p.armed = false, nil, nil, 0
-	p.next, s.spare = s.spare, t.permit
+	p.next, s.spare = s.spare, p.at.permit
 	s.held--
 	s.viewLocked()
 }
@@ -169,7 +174,7 @@ func (c *core[R]) giveLocked(s *slot[R], t ticket) {
 func (c *core[R]) putBack(t ticket) {
 	s := &c.slots[t.slot]
 	s.mu.Lock()
-	c.giveLocked(s, t)
+	s.giveLocked(c.permit(t))
 	s.mu.Unlock()
 	c.returned()
 }
@@ -195,7 +200,7 @@ func (c *core[R]) leaseLocked(s *slot[R], t ticket, by *party, now int64) Lease[
 	p.inc, p.party, p.since = inc, by.id, now
 	s.leased++
 	s.count.leases++
-	return Lease[R]{core: c, inc: inc, seq: p.seq.Load(), slot: t.slot, permit: t.permit}
+	return Lease[R]{permit: p, inc: inc, seq: p.seq.Load()}
 }
 
 // condemnLocked makes inc unreachable for new leases.
