@@ -15,8 +15,8 @@ import (
 //
 // So a task that is canceled or lent where it stands is a claimed task like
 // any other: its place is free at once, and its cell when head comes by. Such
-// holes could fill the ring; it is twice as large as the number of places, and
-// is compacted when it runs out of cells.
+// holes could fill the ring; it has a quarter more cells than there are places,
+// or more, and is compacted when it runs out of them.
 type queue struct {
 	gate
 	limit int // of places
@@ -27,7 +27,7 @@ type queue struct {
 func (q *queue) init(limit int) {
 	q.gate.init()
 	n := 8
-	for n < 2*limit {
+	for n < limit+limit/4 {
 		n *= 2
 	}
 	q.limit, q.cells, q.mask = limit, make([]atomic.Pointer[task], n), uint64(n-1)

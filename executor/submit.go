@@ -67,7 +67,7 @@ func badSubmit(ctx context.Context, ex Executor, noFn bool) error {
 // op is a submitted function: the task, if a pool runs it, its context and its
 // future, in one allocation.
 type op[T any] struct {
-	task task // unused if another executor than a Pool was given
+	task task // but for its values unused if another executor than a Pool was given
 	c    future.Completer[T]
 	link frame.Link
 	ctx  runCtx
@@ -85,7 +85,7 @@ func newOp[T any](ctx context.Context, fn func(context.Context) (T, error), opts
 	o := &op[T]{fn: fn}
 	o.link = frame.Link{Producer: o, Keep: true}
 	o.ctx.deadline, o.ctx.bounded = ctx.Deadline()
-	o.ctx.values = valuesOf(ctx)
+	o.task.values = valuesOf(ctx)
 	if len(opts) > 0 {
 		link.Bind(&o.c, &o.link, opts)
 	} else {
@@ -194,7 +194,7 @@ func (o *op[T]) lost(err error)              { o.c.Fail(err) }
 // it to o to start with a fresh scope and the caller's values.
 func (o *op[T]) runDetached(ctx context.Context, snapshot *frame.Attrs) {
 	if f := frame.Of(ctx); f == nil || f.Scope() == nil || f.Op() != nil {
-		c := newPlainCtx(o.ctx.values, snapshot, "")
+		c := newPlainCtx(o.task.values, snapshot, "")
 		c.life, c.foreign, c.host = ctx, true, frame.HostOf(ctx)
 		ctx = c
 	}

@@ -13,8 +13,7 @@ import (
 // executor gave, a cancellation of its own, and the caller's deadline.
 type runCtx struct {
 	lazyctx.Ctx
-	values   context.Context // see valuesOf
-	deadline time.Time       // the caller's, if bounded
+	deadline time.Time // the caller's, if bounded
 	bounded  bool
 	loose    atomic.Bool // the caller's context does not end this one any more
 }
