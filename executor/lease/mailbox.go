@@ -43,6 +43,15 @@ func (m *mailbox) signal() {
 	}
 }
 
+// heed takes note of signals that came since the owner was woken: what they
+// are about is there, and the turn that begins now sees it.
+func (m *mailbox) heed() {
+	select {
+	case <-m.wake:
+	default:
+	}
+}
+
 // push sends an acquisition for p. It returns nil if the box is dead.
 //
 // The demand is raised under the lock under which the owner lowers it: with
