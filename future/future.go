@@ -68,6 +68,14 @@ type sub[T any] struct {
 	onCancel   bool // runs only if a Cancel won, before the others
 }
 
+// leave is the last look at s, and returns its function. s may be part of a
+// combinator that lives on, which must not keep its neighbors.
+func (s *sub[T]) leave() func(Outcome[T]) {
+	fn := s.fn
+	s.next, s.prev, s.fn = nil, nil, nil
+	return fn
+}
+
 // settled reports whether the outcome is there.
 func (f *Future[T]) settled() bool {
 	if f.state.Load() != pending {
@@ -160,7 +168,7 @@ func (f *Future[T]) unsubscribe(s *sub[T]) {
 			f.subs = s.next
 		}
 	}
-	s.next, s.prev, s.fn = nil, nil, nil
+	s.leave()
 }
 
 // producerLocked returns what stands behind the future while it is pending.

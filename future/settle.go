@@ -73,12 +73,22 @@ func (s settlement[T]) release() {
 // callbacks runs, if a Cancel won, the producer's Canceled and the functions of
 // OnCancel, then those of OnSettle.
 func (s settlement[T]) callbacks() {
-	if s.first != nil {
-		s.first.prev.next = nil // the ring becomes a list
-	} else if !s.canceled || s.link == nil {
-		return
+	switch first := s.first; {
+	case first == nil && s.canceled && s.link != nil:
+		s.tellProducer()
+	case first == nil:
+	case first.next == first && !s.canceled: // there are no others to care for
+		if fn := first.leave(); !first.onCancel {
+			fn(s.outcome)
+		}
+	default:
+		first.prev.next = nil // the ring becomes a list
+		inOrder(&walk[T]{settlement: s, at: first, canceling: s.canceled})
 	}
-	inOrder(&walk[T]{settlement: s, at: s.first, canceling: s.canceled})
+}
+
+func (s settlement[T]) tellProducer() {
+	s.link.Producer.Canceled(s.outcome.Err.(*CanceledError).Cause)
 }
 
 // walk steps through what a settlement calls. The producer's Canceled may run
@@ -94,7 +104,7 @@ func (w *walk[T]) step() bool {
 	if w.canceling && !w.told {
 		w.told = true
 		if w.link != nil {
-			w.link.Producer.Canceled(w.outcome.Err.(*CanceledError).Cause)
+			w.tellProducer()
 			return true
 		}
 	}
@@ -104,9 +114,7 @@ func (w *walk[T]) step() bool {
 			fn := s.fn
 			w.at = s.next
 			if !w.canceling {
-				// The last look at s. It may be part of a combinator
-				// that lives on, which must not keep its neighbors.
-				s.next, s.prev, s.fn = nil, nil, nil
+				s.leave()
 			}
 			if fn != nil && s.onCancel == w.canceling {
 				fn(w.outcome)
