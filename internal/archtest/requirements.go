@@ -24,16 +24,20 @@ const header = "| ID | What it demands | Guard (where) | Test |"
 // directory that they are about exists.
 var families = []struct {
 	prefix string
-	last   int
 	dir    string
+	ranges [][2]int // first and last
 }{
-	{"DIAG", 7, "diagnostics"},
-	{"FUT", 12, "future"},
-	{"TIMER", 9, "timer"},
-	{"EXEC", 23, "executor"},
-	{"SIG", 1, "sig"},
-	{"EX", 1, "examples"},
-	{"TEST", 7, "."},
+	{"DIAG", "diagnostics", [][2]int{{1, 7}}},
+	{"FUT", "future", [][2]int{{1, 12}}},
+	{"TIMER", "timer", [][2]int{{1, 9}}},
+	{"EXEC", "executor", [][2]int{{1, 23}}},
+	{"LEASE", "executor/lease", [][2]int{{1, 85}}},
+	{"SUP", "executor/supervised", [][2]int{
+		{1, 14}, {20, 25}, {30, 38}, {40, 46}, {50, 78}, {80, 90}, {95, 98}, {100, 111}, {120, 121},
+	}},
+	{"SIG", "sig", [][2]int{{1, 1}}},
+	{"EX", "examples", [][2]int{{1, 1}}},
+	{"TEST", ".", [][2]int{{1, 7}}},
 }
 
 var (
@@ -81,9 +85,11 @@ func RequirementTable(fsys fs.FS, m *modtree.Module) ([]string, error) {
 		if _, err := fs.Stat(fsys, f.dir); err != nil {
 			continue
 		}
-		for n := range f.last {
-			if id := f.prefix + "-" + strconv.Itoa(n+1); !listed[id] {
-				out = append(out, fmt.Sprintf("%s does not list %s", Table, id))
+		for _, r := range f.ranges {
+			for n := r[0]; n <= r[1]; n++ {
+				if id := f.prefix + "-" + strconv.Itoa(n); !listed[id] {
+					out = append(out, fmt.Sprintf("%s does not list %s", Table, id))
+				}
 			}
 		}
 	}
