@@ -47,7 +47,8 @@ func (t *task) Await(ctx context.Context, p frame.Producer, done <-chan struct{}
 				g.current.Load().Await(ctx, p, done)
 				return
 			}
-			if again = nil; !started || !owns(p, found) { // else done is closed right after
+			again = nil
+			if !started || !owns(p, found) { // else done is closed as the slot comes back
 				again = g.slotBack()
 			}
 		} else if look == nil {
