@@ -3,12 +3,13 @@
 
 COUNT      ?= 1    ## race: runs of each test
 CPU        ?=      ## race: list of GOMAXPROCS values, as in 1,2,8
-TIMEOUT    ?= 60m  ## race, stress, bench: limit of one package
+TIMEOUT    ?= 60m  ## race, stress: limit of one package
 STRESSTIME ?= 2m   ## stress: time for each stress test
 FUZZTIME   ?= 30s  ## fuzz: time for each fuzz target
 FLOOR      ?= 95   ## cover: least percentage of a package's statements
-BENCH      ?= .    ## bench, bench-quick: pattern of the benchmarks
-BENCHCOUNT ?= 6    ## bench: runs of each benchmark
+BENCH      ?= .    ## bench, bench-quick: pattern of the workloads, as in post|lease
+BENCHCOUNT ?= 5    ## bench: samples of each subject
+BENCHSCALE ?= 1    ## bench: factor on the operations of a sample
 
 # The nested modules, and those among them that have packages of their own.
 NESTED = $(patsubst %/go.mod,%,$(shell find . -mindepth 2 -name go.mod -not -path '*/testdata/*'))
@@ -61,11 +62,11 @@ cover: ## says which statements of production packages their own tests leave out
 sig: ## rewrites the API record in sig/
 	go run ./internal/apisig/cmd
 
-bench: ## runs the benchmarks in bench/
-	cd bench && go test -run='^$$' -bench='$(strip $(BENCH))' -benchmem -count=$(BENCHCOUNT) -timeout=$(TIMEOUT) ./...
+bench: ## measures the library beside its peers; writes bench/RESULTS.md and plots if BENCH is . alone
+	cd bench && go run . -run='$(strip $(BENCH))' -rounds=$(strip $(BENCHCOUNT)) -scale=$(strip $(BENCHSCALE)) $(if $(filter .,$(BENCH)),-out=.)
 
-bench-quick: ## runs each benchmark once, briefly
-	cd bench && go test -run='^$$' -bench='$(strip $(BENCH))' -benchmem -benchtime=100ms -timeout=$(TIMEOUT) ./...
+bench-quick: ## measures all of that briefly, in under a minute; writes nothing
+	cd bench && go run . -run='$(strip $(BENCH))' -rounds=3 -retries=0 -scale=0.02
 
 tidy: ## fails if a go.mod or go.sum is not tidy
 	@set -e; for m in . $(NESTED); do echo "tidy $$m"; (cd $$m && go mod tidy -diff); done
