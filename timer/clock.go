@@ -10,7 +10,8 @@ import (
 // Now is called by whoever calls the timer and by its goroutine, NewTimer and
 // the ClockTimer's methods by its goroutine and by Close. None is called with
 // a lock of the timer's held. A clock that panics on the timer's goroutine is
-// reported, and asked again when the timer is next used.
+// reported, and asked again when the timer is next used, or when the nearest
+// deadline has come by package time.
 type Clock interface {
 	Now() time.Time
 	// NewTimer returns a timer that goes off when d, always positive, has

@@ -17,8 +17,14 @@ import (
 type loop struct {
 	*core
 	alarm  alarm
-	sick   bool // the clock failed: it is not asked again before a kick
+	sick   bool // the clock failed: it is not asked again at once
 	firing bool // a Goexit now is a callback's, not the clock's
+
+	// Of a clock that may fail: its last reading, when that was by package
+	// time, and how long it was left alone since.
+	seen   int64
+	seenAt time.Time
+	pause  time.Duration
 }
 
 func (l *loop) serve() {
@@ -50,7 +56,7 @@ func (l *loop) round() (more bool) {
 
 func (l *loop) look() (more bool) {
 	if l.sick && !l.leaves() {
-		<-l.wake
+		l.leaveAlone()
 	}
 	l.sick = false
 	looks, leaving := l.unpark()
@@ -101,6 +107,9 @@ func (c *core) unpark() (looks uint64, leaving bool) {
 func (l *loop) fireDue() (now, next int64, leaving bool) {
 	for {
 		at, now := l.source.read()
+		if l.source.clock != nil {
+			l.seen, l.seenAt, l.pause = now, time.Now(), 0
+		}
 		fired := false
 		for {
 			j, next, leaving := l.pop(now)
@@ -159,6 +168,30 @@ func (l *loop) arm(now, next int64, again int) bool {
 		return false
 	default:
 		return again >= 2
+	}
+}
+
+// leaveAlone waits until a clock that failed is asked again: when the timer is
+// used, or when the nearest deadline has come by package time, so that none is
+// lost; if it fails again, after twice as long each time.
+func (l *loop) leaveAlone() {
+	l.mu.Lock()
+	next := l.queue.Next()
+	l.mu.Unlock()
+	if next == schedule.Never {
+		<-l.wake
+		return
+	}
+	var left time.Duration
+	if next > l.seen {
+		left = time.Duration(schedule.Until(l.seen, next)) - time.Since(l.seenAt)
+	}
+	l.pause = max(left, 2*min(l.pause, math.MaxInt64/2), time.Millisecond)
+	t := time.NewTimer(l.pause)
+	defer t.Stop()
+	select {
+	case <-l.wake:
+	case <-t.C:
 	}
 }
 

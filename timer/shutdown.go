@@ -2,6 +2,7 @@ package timer
 
 import (
 	"context"
+	"math"
 
 	"github.com/cadre-go/cadre/future"
 	"github.com/cadre-go/cadre/internal/goid"
@@ -117,7 +118,15 @@ func (c *core) shut() {
 		c.begin.Do(func() {}) // wait for the one who shuts
 		return
 	}
-	now := c.source.now() // outside of begin: it is foreign
+	// The clock is asked outside of begin, as it is foreign; the shutdown begins
+	// whatever it does.
+	now := int64(math.MinInt64)
+	defer func() { c.shutAt(now) }()
+	now = c.source.now()
+}
+
+// shutAt is shut, at that reading of the clock.
+func (c *core) shutAt(now int64) {
 	unused := false
 	c.begin.Do(func() {
 		var failing []failure

@@ -37,7 +37,10 @@ func (a Assignment[J, R]) Context() context.Context {
 
 // Complete ends the job with result. nil means that this is the job's outcome;
 // its future has settled when Complete returns, and the functions attached to
-// it have run on this goroutine.
+// it have run on this goroutine. The assignment has ended by then: its context
+// is done, and its worker can take another. The next job is delivered to that
+// worker when those functions have returned; one of them that waits for a job
+// that this worker is to do waits for ever.
 //
 // Otherwise the error is a [*CompletionError], and nothing has changed:
 // [ErrDuplicateCompletion] if Complete has been called before on any copy,
@@ -89,11 +92,17 @@ func (a *authority[J, R]) event(kind fold.EventKind) event[J, R] {
 	return ev
 }
 
-// revoke takes the right away, unless it has been used.
+// revoke takes the right away, unless it has been used, and ends the assignment.
 func (a *authority[J, R]) revoke() {
-	if a.state.CompareAndSwap(issued, revoked) {
-		a.ctx.Cancel(ErrStaleAssignment)
-	}
+	a.state.CompareAndSwap(issued, revoked)
+	a.end()
+}
+
+// end ends what an assignment has of its own, before its outcome shows. Nothing
+// foreign is called.
+func (a *authority[J, R]) end() {
+	a.worker.inbox.release(a)
+	a.ctx.Cancel(ErrStaleAssignment)
 }
 
 // complete uses the right, if it is there. The fold has the last word.
@@ -104,11 +113,8 @@ func (a *authority[J, R]) complete(result R) error {
 	if !a.state.CompareAndSwap(issued, consumed) {
 		ev.Used = a.state.Load() == consumed
 	}
-	v := c.feedAbout(a, ev)
-	a.worker.inbox.release(a)
-	a.ctx.Cancel(ErrStaleAssignment)
 	var reason error
-	switch v {
+	switch c.feedAbout(a, ev) {
 	case fold.Applied:
 		return nil
 	case fold.Duplicate:
@@ -118,5 +124,5 @@ func (a *authority[J, R]) complete(result R) error {
 	default:
 		reason = ErrStaleAssignment
 	}
-	return &CompletionError{Job: a.order.id, Role: c.role(a.worker.role), Reason: reason}
+	return &CompletionError{Pool: c.cfg.Name, Job: a.order.id, Role: c.role(a.worker.role), Reason: reason}
 }

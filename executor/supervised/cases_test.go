@@ -118,7 +118,7 @@ func TestB70(t *testing.T) {
 					}
 					return a.Complete(10 * a.Job())
 				}))
-				cfg.Interruption, cfg.Backlog = how, 1
+				cfg.Interruption, cfg.Backlog = how, 2 // the first one may be back before the second comes
 				p, _ := start(t, cfg)
 				first, second := submit(t, p, 1), submit(t, p, 2)
 				if how == Retry {

@@ -67,6 +67,24 @@ func TestComplete(t *testing.T) {
 		require.Equal(t, 2, s.count(StaleCompletion), "the second one was told by the caller itself")
 		require.Equal(t, 7, s.find(t, StaleCompletion).Value)
 	})
+	t.Run("SUP-80 an assignment whose completion is overtaken by a shutdown has ended with it", func(t *testing.T) {
+		has := make(chan assignment, 1)
+		p, _ := start(t, plain(1, serveFunc(func(ctx context.Context, in *inbox) error {
+			a, err := in.Next(ctx)
+			if err != nil {
+				return nil
+			}
+			has <- a
+			<-ctx.Done()
+			return nil
+		})))
+		ticket := submit(t, p, 5)
+		a := testwait.Value(t, has)
+		a.a.state.Store(consumed) // as far as Complete gets before the fold is asked
+		p.Stop()
+		require.Equal(t, PoolShutdown, returned(t, ticket).Reason)
+		require.ErrorIs(t, context.Cause(a.Context()), ErrStaleAssignment)
+	})
 	t.Run("SUP-44 of concurrent calls on copies one gets nil", func(t *testing.T) {
 		const calls = 8
 		for range 50 {

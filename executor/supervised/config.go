@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/cadre-go/cadre/executor/supervised/internal/fold"
@@ -46,13 +47,16 @@ type Config[J, R any] struct {
 	Logger *slog.Logger
 
 	// OnDiagnostic is told of what went wrong or is worth knowing, one call at
-	// a time, in the order in which it was decided. It changes nothing.
+	// a time, in the order in which it was decided. It changes nothing. It may
+	// be called after Shutdown has returned; see [Pool.Done].
 	OnDiagnostic func(Diagnostic)
 
 	// Launch starts fn on a goroutine of its own and returns nil, or says why
 	// it cannot, which loses the role. A Launch that returns nil and never
-	// runs fn leaves a role that no shutdown can wait for. nil stands for the
-	// go statement.
+	// runs fn leaves a role that no shutdown can wait for. It is called on
+	// New's goroutine for the first workers, and for restarts on one of the
+	// pool's, where it may block without keeping anything else from going on.
+	// nil stands for the go statement.
 	Launch func(fn func()) error
 }
 
@@ -102,6 +106,7 @@ func (cfg Config[J, R]) withDefaults() (Config[J, R], error) {
 	case cfg.MaxAttempts > 0 && cfg.Interruption == Fail:
 		bad("MaxAttempts", cfg.MaxAttempts, "has no meaning under Fail")
 	}
+	cfg.Roles = slices.Clone(cfg.Roles) // the caller's may change
 	if cfg.Name == "" {
 		cfg.Name = "supervised"
 	}

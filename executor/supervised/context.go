@@ -2,6 +2,7 @@ package supervised
 
 import (
 	"context"
+	"runtime/pprof"
 	"time"
 
 	"github.com/cadre-go/cadre/internal/frame"
@@ -37,11 +38,12 @@ func (c *jobContext) Over() *frame.Attrs  { return nil }
 func (c *jobContext) Op() frame.Op        { return nil }
 func (c *jobContext) Host() frame.Host    { return nil }
 
-// labelsOf returns ctx if it carries pprof labels, and otherwise the context
-// whose labels stand for none.
-func labelsOf(ctx, none context.Context) context.Context {
-	if frame.Labeled(ctx) {
-		return ctx
+// wearLabels puts ctx's pprof labels on the calling goroutine, and those of none
+// if ctx has none or panics when it is asked. If it calls runtime.Goexit, so does
+// wearLabels.
+func wearLabels(ctx, none context.Context) {
+	if !frame.Labeled(ctx) {
+		ctx = none
 	}
-	return none
+	pprof.SetGoroutineLabels(ctx)
 }

@@ -42,17 +42,19 @@ type core[J, R any] struct {
 
 	// mu is the step lock: it protects what follows. No foreign code runs
 	// while it is held. Locks of an inbox and of futures come after it.
-	mu      sync.Mutex
-	fold    *state[J, R]
-	fed     event[J, R]          // the event being fed: a parameter would be allocated
-	out     []action[J, R]       // the actions of a step, used again and again
-	facts   []event[J, R]        // learned while performing, to be fed next
-	errands []errand[J, R]       // of the events fed in this critical section
-	now     time.Duration        // of the last exit; never decreases
-	roles   []*incarnation[J, R] // what serves each role now, or served it last
-	timers  map[fold.TimerID]*delay
-	hiring  context.CancelCauseFunc // ends the preparation in progress
-	subject *authority[J, R]        // the assignment that the event being fed names, if any
+	mu       sync.Mutex
+	fold     *state[J, R]
+	fed      event[J, R]          // the event being fed: a parameter would be allocated
+	out      []action[J, R]       // the actions of a step, used again and again
+	facts    []event[J, R]        // learned while performing, to be fed next
+	errands  []errand[J, R]       // of the events fed in this critical section
+	now      time.Duration        // of the last exit; never decreases
+	roles    []*incarnation[J, R] // what serves each role now, or served it last
+	timers   map[fold.TimerID]*delay
+	opening  bool                    // New starts the first workers
+	restarts []uint64                // that were admitted, by role; the fold forgets them when it has stopped
+	hiring   context.CancelCauseFunc // ends the preparation in progress
+	subject  *authority[J, R]        // the assignment that the event being fed names, if any
 
 	// trace is told of each step; nil but in tests.
 	trace func(ev *event[J, R], v fold.Verdict, out []action[J, R])
@@ -75,12 +77,13 @@ func newCore[J, R any](cfg Config[J, R]) (*core[J, R], error) {
 	}
 	c := &core[J, R]{
 		cfg: cfg, id: pools.Add(1),
-		log:     report.Logger{To: cfg.Logger},
-		labels:  pprof.WithLabels(context.Background(), pprof.Labels("executor", cfg.Name)),
-		timer:   tm,
-		roles:   make([]*incarnation[J, R], len(cfg.Roles)),
-		timers:  make(map[fold.TimerID]*delay),
-		retired: make(chan struct{}),
+		log:      report.Logger{To: cfg.Logger},
+		labels:   pprof.WithLabels(context.Background(), pprof.Labels("executor", cfg.Name)),
+		timer:    tm,
+		roles:    make([]*incarnation[J, R], len(cfg.Roles)),
+		timers:   make(map[fold.TimerID]*delay),
+		restarts: make([]uint64, len(cfg.Roles)),
+		retired:  make(chan struct{}),
 	}
 	c.base = c.clock()
 	c.goroutines.init()
@@ -98,11 +101,11 @@ func (c *core[J, R]) open(rules fold.Config, workers []Worker[J, R]) (role int, 
 	}
 	c.mu.Lock()
 	c.fold = s
+	c.opening = true
 	c.performAllLocked(out)
+	c.opening = false
 	c.feedFactsLocked()
-	errands := c.takeErrandsLocked()
-	c.mu.Unlock()
-	c.run(errands)
+	c.unlockAndRun()
 	return 0, true
 }
 
@@ -135,10 +138,17 @@ func (c *core[J, R]) feedAbout(a *authority[J, R], ev event[J, R]) fold.Verdict 
 	v := c.stepLocked(&c.fed)
 	c.feedFactsLocked()
 	c.subject, c.fed = nil, event[J, R]{}
-	errands := c.takeErrandsLocked()
+	c.unlockAndRun()
+	return v
+}
+
+// unlockAndRun ends a critical section, and runs the errands that came up in
+// it.
+func (c *core[J, R]) unlockAndRun() {
+	errands := c.errands
+	c.errands = nil
 	c.mu.Unlock()
 	c.run(errands)
-	return v
 }
 
 // feedExit feeds an exit that happened at that reading of the clock, and what
@@ -160,9 +170,7 @@ func (c *core[J, R]) feedExit(at time.Duration, ev event[J, R], untaken *authori
 		c.stepLocked(&evs[i])
 		c.feedFactsLocked()
 	}
-	errands := c.takeErrandsLocked()
-	c.mu.Unlock()
-	c.run(errands)
+	c.unlockAndRun()
 }
 
 // stepLocked is one step, and its actions.

@@ -13,10 +13,14 @@ import (
 // it was called for, on a goroutine that exists while there is some. So none of
 // it can stop a worker, end a caller's goroutine, or change the order of
 // things.
+//
+// When the pool has ended, with all its goroutines, who comes late has such a
+// goroutine made and waits for it; who comes while there is one leaves his
+// letter to it, and so waits neither for another nor for itself.
 type courier struct {
 	// Under the step lock.
 	letters  []letter
-	carrying bool // a goroutine is at it
+	carrying bool // a goroutine is at it, or about to be
 }
 
 // letter is one call of foreign code.
@@ -31,54 +35,68 @@ func (c *core[J, R]) postLocked(l letter) {
 	if l.ctx == nil {
 		l.ctx = context.Background()
 	}
-	if !c.carrying && !c.enter() {
-		// The pool has ended, with all its goroutines: whoever comes late
-		// runs it himself.
-		c.errands = append(c.errands, errand[J, R]{letter: l})
+	c.letters = append(c.letters, l)
+	if c.carrying {
 		return
 	}
-	c.letters = append(c.letters, l)
-	if !c.carrying {
-		c.carrying = true
-		go c.carry()
+	c.carrying = true
+	if c.enter() {
+		go c.carry(c.leave)
+	} else {
+		c.errands = append(c.errands, errand[J, R]{}) // for carryLate
 	}
 }
 
-// carry runs letters until there is none. One that calls runtime.Goexit ends
-// the goroutine, and another takes its place.
-func (c *core[J, R]) carry() {
-	leave := c.register()
+// carryLate has the letters of a pool that has ended carried.
+func (c *core[J, R]) carryLate() {
+	carried := make(chan struct{})
+	go c.carry(func() { close(carried) })
+	<-carried
+}
+
+// carry runs letters until there is none, and then ended. A letter that calls
+// runtime.Goexit ends the goroutine, and another takes its place.
+func (c *core[J, R]) carry(ended func()) {
+	forget := c.know()
 	pprof.SetGoroutineLabels(c.labels)
 	done := false
 	defer func() {
-		if !done {
-			c.enter()
-			go c.carry()
+		forget()
+		if done {
+			ended()
+		} else {
+			go c.carry(ended)
 		}
-		leave()
 	}()
 	for {
-		c.mu.Lock()
-		if len(c.letters) == 0 {
-			c.letters = nil
-			c.carrying = false
-			c.mu.Unlock()
+		l, ok := c.nextLetter()
+		if !ok {
 			break
 		}
-		l := c.letters[0]
-		c.letters[0] = letter{}
-		c.letters = c.letters[1:]
-		c.mu.Unlock()
 		c.carryOne(l)
 	}
 	done = true
 }
 
+func (c *core[J, R]) nextLetter() (l letter, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.letters) == 0 {
+		c.letters = nil
+		c.carrying = false
+		return letter{}, false
+	}
+	l = c.letters[0]
+	c.letters[0] = letter{}
+	c.letters = c.letters[1:]
+	return l, true
+}
+
 func (c *core[J, R]) carryOne(l letter) {
 	defer pprof.SetGoroutineLabels(c.labels)
 	c.netted(l.ctx, l.what, func() {
-		pprof.SetGoroutineLabels(labelsOf(l.ctx, c.labels)) // asks the submitter's context
-		l.run()
+		defer l.run() // even if the submitter's context calls runtime.Goexit
+		wearLabels(l.ctx, c.labels)
 	})
 }
 
@@ -112,11 +130,13 @@ func (c *core[J, R]) tell(d diagnosed) {
 		returned = true
 		return
 	}
-	ctx := d.ctx
-	if ctx == nil {
-		ctx = context.Background()
-	}
-	ctx = d.Context.Install(ctx)
+	stack := ""
+	defer func() { c.record(d, stack) }() // even if the error calls runtime.Goexit
+	stack = stackOf(d.Cause)
+}
+
+// record writes a diagnostic to the log.
+func (c *core[J, R]) record(d diagnosed, stack string) {
 	attrs := []slog.Attr{slog.String("pool", c.cfg.Name), slog.String("kind", d.Kind.String())}
 	if d.Role != "" {
 		attrs = append(attrs, slog.String("role", string(d.Role)), slog.Uint64("incarnation", uint64(d.Incarnation)))
@@ -127,9 +147,14 @@ func (c *core[J, R]) tell(d diagnosed) {
 	if d.Cause != nil {
 		attrs = append(attrs, slog.Any("error", d.Cause))
 	}
-	if stack := stackOf(d.Cause); stack != "" {
+	if stack != "" {
 		attrs = append(attrs, slog.String("stack", stack))
 	}
+	ctx := d.ctx
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	ctx = d.Context.Install(ctx)
 	if d.Severity == Fault {
 		c.log.Error(ctx, "supervised: "+d.Kind.String(), attrs...)
 	} else {

@@ -9,9 +9,13 @@ import (
 	"github.com/cadre-go/cadre/future"
 )
 
-// delay is one timer of the fold's.
+// delay is one timer of the fold's, from the step that asked for it. Its fields
+// are under the step lock.
 type delay struct {
-	f        *future.Future[time.Time] // nil while it is being made
+	f *future.Future[time.Time] // nil while it is being made
+	// canceled is set in the step that cancels the delay. The fold waits for
+	// nothing of it any more and may have ended, so nothing of it is fed: in a
+	// clean shutdown no fact comes late.
 	canceled bool
 }
 
@@ -19,61 +23,71 @@ type delay struct {
 // attached only when the fold knows that the delay was accepted, so it cannot
 // go off before that.
 func (c *core[J, R]) schedule(role int, id fold.TimerID, d time.Duration) {
-	entry := &delay{}
-	c.mu.Lock()
-	c.timers[id] = entry
-	c.mu.Unlock()
-
-	ev := event[J, R]{Role: role, Timer: id}
-	f, err := c.makeDelay(d)
-	if err != nil {
-		c.mu.Lock()
-		delete(c.timers, id)
-		c.mu.Unlock()
-		ev.Kind, ev.Cause = fold.TimerRejected, err
-		c.feed(ev)
-		return
-	}
-	c.mu.Lock()
-	entry.f = f
-	canceled := entry.canceled
-	c.mu.Unlock()
-	ev.Kind = fold.TimerScheduled
-	c.feed(ev)
-	if canceled {
-		f.Cancel(nil)
-	}
-	f.OnSettle(func(o future.Outcome[time.Time]) {
-		c.mu.Lock()
-		delete(c.timers, id)
-		c.mu.Unlock()
-		if o.Err == nil {
-			c.feed(event[J, R]{Kind: fold.TimerFired, Role: role, Timer: id})
+	c.makeDelay(d, func(f *future.Future[time.Time], err error) {
+		ev := event[J, R]{Kind: fold.TimerScheduled, Role: role, Timer: id}
+		if err != nil {
+			ev.Kind, ev.Cause = fold.TimerRejected, err
 		}
+		c.mu.Lock()
+		c.timers[id].f = f
+		canceled := c.feedTimerLocked(&ev)
+		if f == nil {
+			delete(c.timers, id)
+		}
+		c.unlockAndRun()
+		if f == nil {
+			return
+		}
+		if canceled {
+			f.Cancel(nil)
+		}
+		f.OnSettle(func(o future.Outcome[time.Time]) {
+			c.mu.Lock()
+			if o.Err == nil {
+				c.feedTimerLocked(&event[J, R]{Kind: fold.TimerFired, Role: role, Timer: id})
+			}
+			delete(c.timers, id)
+			c.unlockAndRun()
+		})
 	})
 }
 
-// makeDelay asks the timer for a delay, which asks the user's clock.
-func (c *core[J, R]) makeDelay(d time.Duration) (f *future.Future[time.Time], err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			f, err = nil, &future.PanicError{Value: v, Stack: debug.Stack()}
-		}
-	}()
-	f = c.timer.Delay(context.Background(), d)
-	if o, settled := f.Outcome(); settled && o.Err != nil {
-		return nil, o.Err
+// feedTimerLocked feeds a fact about a delay, unless that has been canceled.
+func (c *core[J, R]) feedTimerLocked(ev *event[J, R]) (canceled bool) {
+	if c.timers[ev.Timer].canceled {
+		return true
 	}
-	return f, nil
+	c.stepLocked(ev)
+	c.feedFactsLocked()
+	return false
 }
 
-// cancelTimer puts a delay off, be it made or being made.
+// makeDelay asks the timer for a delay, which asks the user's clock. However
+// that ends, made is called once.
+func (c *core[J, R]) makeDelay(d time.Duration, made func(*future.Future[time.Time], error)) {
+	var f *future.Future[time.Time]
+	var err error = future.ErrGoexit
+	defer func() {
+		if v := recover(); v != nil {
+			err = &future.PanicError{Value: v, Stack: debug.Stack()}
+		}
+		if err != nil {
+			f = nil
+		}
+		made(f, err)
+	}()
+	f = c.timer.Delay(context.Background(), d)
+	o, _ := f.Outcome()
+	err = o.Err
+}
+
+// cancelTimer puts a delay off that the fold has canceled. One that is still
+// being made is put off by who makes it.
 func (c *core[J, R]) cancelTimer(id fold.TimerID) {
 	c.mu.Lock()
 	entry := c.timers[id]
 	var f *future.Future[time.Time]
 	if entry != nil {
-		entry.canceled = true
 		f = entry.f
 	}
 	c.mu.Unlock()

@@ -35,7 +35,7 @@ var kinds = [...]DiagnosticKind{
 func (c *core[J, R]) diagnostic(a *action[J, R]) diagnosed {
 	d := diagnosed{Diagnostic: Diagnostic{
 		Severity: Notice, Kind: kinds[a.Diagnosis], Role: c.role(a.Role),
-		Incarnation: Incarnation(a.Incarnation), Job: JobID(a.Job), Cause: cause(a),
+		Incarnation: Incarnation(a.Incarnation), Job: JobID(a.Job), Cause: c.cause(a),
 	}}
 	if a.Kind == fold.Fault {
 		d.Severity = Fault
@@ -60,7 +60,7 @@ func (c *core[J, R]) diagnostic(a *action[J, R]) diagnosed {
 }
 
 // cause joins what a notice or fault says about why.
-func cause[J, R any](a *action[J, R]) error {
+func (c *core[J, R]) cause(a *action[J, R]) error {
 	switch a.Diagnosis {
 	case fold.StaleCompletion:
 		return ErrStaleAssignment
@@ -69,7 +69,7 @@ func cause[J, R any](a *action[J, R]) error {
 	case fold.ForeignCompletion:
 		return ErrForeignAssignment
 	}
-	why, exit := published(a.Cause), a.Exit.Cause
+	why, exit := c.published(a.Cause), a.Exit.Cause
 	if why == nil && (a.Diagnosis == fold.RefusedFact || a.Diagnosis == fold.LateFact) {
 		why = factError(a.Event)
 	}
@@ -108,12 +108,14 @@ func (o *order[J, R]) unclaimed(role Role, cause error, outcome any) diagnosed {
 	}
 }
 
-// published puts an error of the fold's in this package's terms. It calls
-// nothing foreign.
-func published(err error) error {
+// published puts an error of the fold's in this package's terms. It looks into
+// nothing but the fold's own types, as it may call nothing foreign.
+func (c *core[J, R]) published(err error) error {
 	switch e := err.(type) {
 	case *fold.BudgetError:
-		return (*BudgetError)(e)
+		return &BudgetError{Pool: c.cfg.Name, Active: e.Active, Max: e.Max, Window: e.Window}
+	case *fold.Causes:
+		return errors.Join(c.published(e[0]), c.published(e[1]))
 	}
 	switch err {
 	case fold.ErrPoolShutdown:
@@ -122,8 +124,10 @@ func published(err error) error {
 	return err
 }
 
-// stackOf returns the stack of the panic that err reports.
-func stackOf(err error) string {
+// stackOf returns the stack of the panic that err reports; none if err panics
+// when it is asked.
+func stackOf(err error) (stack string) {
+	defer func() { _ = recover() }()
 	var p *future.PanicError
 	if errors.As(err, &p) {
 		return string(p.Stack)

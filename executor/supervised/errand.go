@@ -11,8 +11,9 @@ import (
 )
 
 // errand is an action that may call foreign code: the outcome of a completed
-// job, a Launch, a timer, whose clock is the user's. The goroutine that fed the
-// event runs it when it has let go of the lock, in list order.
+// job, a Launch in New, a timer, whose clock is the user's. The goroutine that
+// fed the event runs it when it has let go of the lock, in list order. One
+// without a kind is to see the letters carried, after the pool's end.
 //
 // Running errands of different steps in the order of the steps would take one
 // goroutine at a time; then a callback that waits for another job would stop
@@ -20,14 +21,7 @@ import (
 type errand[J, R any] struct {
 	action[J, R]
 	worker    *incarnation[J, R] // of a Start
-	authority *authority[J, R]   // of a Deliver
-	letter    letter             // if there is nobody else to carry it
-}
-
-func (c *core[J, R]) takeErrandsLocked() []errand[J, R] {
-	errands := c.errands
-	c.errands = nil
-	return errands
+	authority *authority[J, R]   // of a Deliver and a Complete
 }
 
 // run runs the errands, all of them even if a callback calls runtime.Goexit.
@@ -39,10 +33,11 @@ func (c *core[J, R]) run(errands []errand[J, R]) {
 	e := &errands[0]
 	switch e.Kind {
 	case 0:
-		c.netted(e.letter.ctx, e.letter.what, e.letter.run)
+		c.carryLate()
 	case fold.Start:
 		c.launch(e.worker)
 	case fold.Complete:
+		e.authority.end() // the outcome's callbacks, which may take long, find it ended
 		c.complete(&e.action)
 	case fold.Deliver:
 		if !e.authority.worker.inbox.put(e.authority) {
@@ -57,18 +52,10 @@ func (c *core[J, R]) run(errands []errand[J, R]) {
 	}
 }
 
-// closeTimer ends the pool's timer, which asks the clock for the time. A clock
-// that panics is asked once more; if it fails again, the timer's end is not
-// noticed and Done stays open.
+// closeTimer ends the pool's timer, which asks the clock for the time, and ends
+// whatever that does.
 func (c *core[J, R]) closeTimer() {
-	stopped := false
-	c.netted(context.Background(), "the clock", func() {
-		link.Stop(c.timer)
-		stopped = true
-	})
-	if !stopped {
-		c.netted(context.Background(), "the clock", func() { link.Abort(c.timer) })
-	}
+	c.netted(context.Background(), "the clock", func() { link.Stop(c.timer) })
 }
 
 // complete shows the outcome of a completed job. Its callbacks run on this
@@ -88,29 +75,30 @@ func (c *core[J, R]) complete(a *action[J, R]) {
 func (c *core[J, R]) diagnose(d diagnosed) {
 	c.mu.Lock()
 	c.diagnoseLocked(d)
-	errands := c.takeErrandsLocked()
-	c.mu.Unlock()
-	c.run(errands)
+	c.unlockAndRun()
 }
 
-// launch has the user's function start a worker.
+// launch has the user's function start a worker. What was counted for the start
+// is this goroutine's until it ends: a Wait in Launch does not wait for itself,
+// nor for a worker that is not there yet.
 func (c *core[J, R]) launch(w *incarnation[J, R]) {
+	defer c.register()()
 	var err error = future.ErrGoexit
 	defer func() {
 		if v := recover(); v != nil {
 			err = &future.PanicError{Value: v, Stack: debug.Stack()}
 		}
-		if err == nil || !w.launched.CompareAndSwap(fresh, barred) { // it runs, whatever Launch says
-			if c.feed(w.event(fold.Started)) != fold.Applied {
-				w.requestStop() // the pool has ended without it
-			}
+		if err != nil && w.launched.CompareAndSwap(fresh, barred) {
+			w.cancel(ErrStopRequested)
+			ev := w.event(fold.StartRejected)
+			ev.Cause = err
+			c.feed(ev)
 			return
 		}
-		ev := w.event(fold.StartRejected)
-		ev.Cause = err
-		c.feed(ev)
-		w.cancel(ErrStopRequested)
-		c.leave()
+		w.handOver() // it runs, or will, whatever Launch says
+		if c.feed(w.event(fold.Started)) != fold.Applied {
+			w.requestStop() // the pool has ended without it
+		}
 	}()
 	err = c.cfg.Launch(w.run)
 }

@@ -1,6 +1,7 @@
 package supervised
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -35,19 +36,47 @@ var (
 	ErrFactoryUnavailable = errors.New("the factory is unavailable") // a factory's error may wrap it
 )
 
+// endedContext is why a job is rejected whose submitter's context has ended.
+type endedContext struct{ err, cause error }
+
+func (e *endedContext) Error() string {
+	standard := e.err == context.Canceled || e.err == context.DeadlineExceeded // and so can be compared
+	if e.cause == nil || standard && e.cause == e.err {
+		return fmt.Sprintf("%v: %v", ErrSubmitContext, e.err)
+	}
+	return fmt.Sprintf("%v: %v: %v", ErrSubmitContext, e.err, e.cause)
+}
+
+// Unwrap returns the sentinel, and what the context says.
+func (e *endedContext) Unwrap() []error {
+	if e.cause == nil {
+		return []error{ErrSubmitContext, e.err}
+	}
+	return []error{ErrSubmitContext, e.err, e.cause}
+}
+
+// because ends a message. Package fmt contains an Error that panics.
+func because(cause error) string {
+	if cause == nil {
+		return ""
+	}
+	return fmt.Sprintf(": %v", cause)
+}
+
 // ConfigError reports one bad field of a Config or one bad argument.
 type ConfigError = timer.ConfigError
 
 // RejectedError reports that a job was not accepted: nothing of it is left in
 // the pool. It matches the sentinel that its Cause is.
 type RejectedError[J any] struct {
+	Pool   string
 	Job    J // unchanged
 	Reason RejectReason
 	Cause  error
 }
 
 func (e *RejectedError[J]) Error() string {
-	return fmt.Sprintf("supervised: job rejected: %v", e.Cause)
+	return fmt.Sprintf("supervised %q: job rejected: %v", e.Pool, e.Cause)
 }
 
 // Unwrap returns the cause.
@@ -56,6 +85,7 @@ func (e *RejectedError[J]) Unwrap() error { return e.Cause }
 // ReturnedError is the failure of an accepted job's future: the job was not
 // completed, and comes back.
 type ReturnedError[J any] struct {
+	Pool     string
 	ID       JobID
 	Stage    Stage
 	Role     Role // that it was assigned to last; empty if it never was
@@ -70,11 +100,8 @@ func (e *ReturnedError[J]) Error() string {
 	if e.Role != "" {
 		where += fmt.Sprintf(", role %q", e.Role)
 	}
-	msg := fmt.Sprintf("supervised: job %d returned (%s, %d attempts): %v", e.ID, where, e.Attempts, e.Reason)
-	if e.Cause != nil {
-		msg += ": " + e.Cause.Error()
-	}
-	return msg
+	return fmt.Sprintf("supervised %q: job %d returned (%s, %d attempts): %v%s",
+		e.Pool, e.ID, where, e.Attempts, e.Reason, because(e.Cause))
 }
 
 // Unwrap returns the cause.
@@ -83,6 +110,7 @@ func (e *ReturnedError[J]) Unwrap() error { return e.Cause }
 // RosterError reports that [New] could not get a worker for each role. Nothing
 // was started; the workers that were prepared belong to the caller.
 type RosterError[J, R any] struct {
+	Pool      string
 	Role      Role
 	Index     int
 	Prepared  []Worker[J, R] // for the roles before, in order
@@ -91,7 +119,7 @@ type RosterError[J, R any] struct {
 }
 
 func (e *RosterError[J, R]) Error() string {
-	return fmt.Sprintf("supervised: no worker for role %q (index %d): %v", e.Role, e.Index, e.Cause)
+	return fmt.Sprintf("supervised %q: no worker for role %q (index %d): %v", e.Pool, e.Role, e.Index, e.Cause)
 }
 
 // Unwrap returns the cause.
@@ -100,6 +128,7 @@ func (e *RosterError[J, R]) Unwrap() error { return e.Cause }
 // CompletionError reports that a completion was refused. The result is in the
 // diagnostic that goes with it.
 type CompletionError struct {
+	Pool   string // empty for a zero Assignment
 	Job    JobID
 	Role   Role
 	Reason error // ErrDuplicateCompletion, ErrStaleAssignment or ErrForeignAssignment
@@ -107,9 +136,9 @@ type CompletionError struct {
 
 func (e *CompletionError) Error() string {
 	if e.Job == 0 {
-		return fmt.Sprintf("supervised: completion refused: %v", e.Reason)
+		return fmt.Sprintf("supervised %q: completion refused: %v", e.Pool, e.Reason)
 	}
-	return fmt.Sprintf("supervised: completion of job %d by role %q refused: %v", e.Job, e.Role, e.Reason)
+	return fmt.Sprintf("supervised %q: completion of job %d by role %q refused: %v", e.Pool, e.Job, e.Role, e.Reason)
 }
 
 // Unwrap returns the reason.
@@ -118,15 +147,16 @@ func (e *CompletionError) Unwrap() error { return e.Reason }
 // StoppedError reports that the pool began to shut down by itself, and has
 // stopped in order.
 type StoppedError struct {
+	Pool  string
 	Role  Role  // that was lost
 	Cause error // why; nil if its worker had ended normally
 }
 
 func (e *StoppedError) Error() string {
 	if e.Cause == nil {
-		return fmt.Sprintf("supervised: pool stopped: role %q ended", e.Role)
+		return fmt.Sprintf("supervised %q: pool stopped: role %q ended", e.Pool, e.Role)
 	}
-	return fmt.Sprintf("supervised: pool stopped: role %q: %v", e.Role, e.Cause)
+	return fmt.Sprintf("supervised %q: pool stopped: role %q: %v", e.Pool, e.Role, e.Cause)
 }
 
 // Unwrap returns the cause.
@@ -134,13 +164,14 @@ func (e *StoppedError) Unwrap() error { return e.Cause }
 
 // BudgetError is why a restart was denied.
 type BudgetError struct {
+	Pool   string
 	Active int // restarts within the window
 	Max    int
 	Window time.Duration
 }
 
 func (e *BudgetError) Error() string {
-	return fmt.Sprintf("restart budget spent: %d of %d within %v", e.Active, e.Max, e.Window)
+	return fmt.Sprintf("supervised %q: restart budget spent: %d of %d within %v", e.Pool, e.Active, e.Max, e.Window)
 }
 
 // Unresolved is a role that a forced shutdown gave up on.
@@ -155,19 +186,17 @@ type Unresolved struct {
 // Every job has its outcome all the same. Nothing that it lists has stopped,
 // as far as is known; [Pool.Done] tells when all has.
 type ForcedRetirementError struct {
+	Pool       string
 	Unresolved []Unresolved // in declaration order
 	Cause      error
 }
 
 func (e *ForcedRetirementError) Error() string {
-	msg := "supervised: shutdown forced with unresolved roles:"
+	msg := fmt.Sprintf("supervised %q: shutdown forced with unresolved roles:", e.Pool)
 	for _, u := range e.Unresolved {
 		msg += fmt.Sprintf(" %s (incarnation %d, %s, missing %v)", u.Role, u.Incarnation, u.Phase, u.Missing)
 	}
-	if e.Cause != nil {
-		msg += ": " + e.Cause.Error()
-	}
-	return msg
+	return msg + because(e.Cause)
 }
 
 // Unwrap returns the cause.

@@ -208,7 +208,7 @@ func TestLoss(t *testing.T) {
 		require.Equal(t, 3, e.Attempts)
 		var spent *BudgetError
 		require.ErrorAs(t, s.find(t, RecoveryFailed).Cause, &spent)
-		require.Equal(t, BudgetError{2, 2, testwait.Bound}, *spent)
+		require.Equal(t, BudgetError{"supervised", 2, 2, testwait.Bound}, *spent)
 		require.NotEmpty(t, spent.Error())
 	})
 }

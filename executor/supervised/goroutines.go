@@ -11,16 +11,16 @@ import (
 type goroutines struct {
 	count   sync.Mutex // protects what follows; nothing is called under it
 	alive   int
-	ids     map[uint64]bool // of those that run foreign code, the timer's aside
-	waiting map[uint64]int  // of those that are inside a call of Wait
-	changed chan struct{}   // closed and replaced when one of these changes
-	ended   bool            // the last one has ended; there will be no other
+	ids     map[uint64]int // of those that run foreign code, the timer's aside, and how often each is counted
+	waiting map[uint64]int // of those that are inside a call of Wait
+	changed chan struct{}  // closed and replaced when one of these changes
+	ended   bool           // the last one has ended; there will be no other
 	done    chan struct{}
 }
 
 func (g *goroutines) init() {
 	g.alive = 1 // the timer's
-	g.ids = make(map[uint64]bool)
+	g.ids = make(map[uint64]int)
 	g.waiting = make(map[uint64]int)
 	g.changed = make(chan struct{})
 	g.done = make(chan struct{})
@@ -38,22 +38,33 @@ func (g *goroutines) enter() bool {
 	return true
 }
 
-// register makes the calling goroutine known as one of the pool's, and returns
-// what to call as the last thing on it.
+// register makes the calling goroutine, which has been counted, known as one of
+// the pool's, and returns what to call as the last thing on it. A worker whose
+// Launch runs it on the launching goroutine makes that known twice.
 func (g *goroutines) register() (leave func()) {
-	id := goid.ID()
-	g.count.Lock()
-	g.ids[id] = true
-	g.count.Unlock()
+	forget := g.know()
 	return func() {
-		g.count.Lock()
-		delete(g.ids, id)
-		g.leaveLocked()
-		g.count.Unlock()
+		forget()
+		g.leave()
 	}
 }
 
-// leave counts the end of a goroutine that was not registered.
+// know is register for a goroutine that somebody else counts.
+func (g *goroutines) know() (forget func()) {
+	id := goid.ID()
+	g.count.Lock()
+	defer g.count.Unlock()
+	g.ids[id]++
+	return func() {
+		g.count.Lock()
+		defer g.count.Unlock()
+		if g.ids[id]--; g.ids[id] == 0 {
+			delete(g.ids, id)
+		}
+	}
+}
+
+// leave takes back what enter has counted.
 func (g *goroutines) leave() {
 	g.count.Lock()
 	g.leaveLocked()
@@ -78,7 +89,7 @@ func (g *goroutines) changedLocked() {
 func (g *goroutines) own(id uint64) bool {
 	g.count.Lock()
 	defer g.count.Unlock()
-	return g.ids[id]
+	return g.ids[id] > 0
 }
 
 // inside notes that goroutine id waits for the others, until it calls leave.
@@ -97,13 +108,13 @@ func (g *goroutines) inside(id uint64) (leave func()) {
 }
 
 // others returns how many goroutines there are that do not wait inside, the
-// timer's aside, and what tells of a change.
-func (g *goroutines) others(timer bool) (n int, changed <-chan struct{}) {
+// timer's aside, which ends after all others, and what tells of a change.
+func (g *goroutines) others() (n int, changed <-chan struct{}) {
 	g.count.Lock()
 	defer g.count.Unlock()
-	n = g.alive - len(g.waiting)
-	if !timer {
-		n-- // its goroutine ends after all others
+	n = g.alive - 1
+	for id := range g.waiting {
+		n -= g.ids[id]
 	}
 	return n, g.changed
 }

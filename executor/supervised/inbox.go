@@ -37,29 +37,29 @@ func (in *Inbox[J, R]) init(w *incarnation[J, R]) {
 // in this order. A nil ctx is a [*ConfigError].
 //
 // With the assignment, its submitter's pprof labels are on the calling
-// goroutine; the following Next and the end of Serve clear them. What happened
-// before Submit happens before Next returns.
+// goroutine; the following Next, whatever it returns, and the end of Serve clear
+// them. What happened before Submit happens before Next returns.
 func (in *Inbox[J, R]) Next(ctx context.Context) (Assignment[J, R], error) {
 	var none Assignment[J, R]
+	w := in.worker
+	if w != nil {
+		pprof.SetGoroutineLabels(w.core.labels)
+	}
 	if ctx == nil {
 		return none, &ConfigError{Field: "ctx", Reason: errNilContext}
 	}
-	w := in.worker
 	if w == nil {
 		return none, ErrInboxClosed
 	}
-	for first := true; ; first = false {
+	for {
 		a, err := in.take()
 		if err != nil {
 			return none, err
 		}
-		if first {
-			pprof.SetGoroutineLabels(w.core.labels)
-		}
 		if a != nil {
 			w.core.feedAbout(a, a.event(fold.DeliveryAccepted))
 			if a.state.Load() == issued {
-				pprof.SetGoroutineLabels(labelsOf(&a.ctx, w.core.labels))
+				wearLabels(&a.ctx, w.core.labels)
 				if clone := w.core.cfg.Clone; clone != nil {
 					a.job = clone(a.job)
 				}

@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 	"runtime/pprof"
 	"sync/atomic"
+	"time"
 
 	"github.com/cadre-go/cadre/executor/supervised/internal/fold"
 	"github.com/cadre-go/cadre/future"
@@ -19,7 +20,8 @@ var (
 // How far the goroutine of an incarnation has come.
 const (
 	fresh  uint32 = iota // it has not begun
-	begun                // it has
+	handed               // it has not begun, and is counted; who started it is done
+	begun                // it has, and is counted
 	barred               // it was said not to be there, and must not begin any more
 )
 
@@ -69,10 +71,32 @@ func (w *incarnation[J, R]) requestStop() (already bool) {
 	return !w.inbox.shutDown()
 }
 
+// handOver counts a worker whose Launch has returned and that has not begun.
+func (w *incarnation[J, R]) handOver() {
+	w.core.enter()
+	if !w.launched.CompareAndSwap(fresh, handed) {
+		w.core.leave()
+	}
+}
+
+// begin reports whether this is the first run of the incarnation, and may take
+// place. Then it is counted: the one that handed it over has done that, or is
+// still counted itself.
+func (w *incarnation[J, R]) begin() bool {
+	if !w.core.enter() {
+		return false
+	}
+	if w.launched.CompareAndSwap(fresh, begun) {
+		return true
+	}
+	w.core.leave()
+	return w.launched.CompareAndSwap(handed, begun)
+}
+
 // run is the incarnation's goroutine. However the worker ends, its exit is fed
 // once, as the last thing but for the accounting.
 func (w *incarnation[J, R]) run() {
-	if !w.launched.CompareAndSwap(fresh, begun) {
+	if !w.begin() {
 		return
 	}
 	defer w.core.register()()
@@ -163,13 +187,14 @@ func (w *incarnation[J, R]) end() {
 	pprof.SetGoroutineLabels(c.labels)
 	untaken := w.inbox.desert()
 	w.cancel(errEnded)
-	defer func() { // a Discard may call runtime.Goexit
+	var at time.Duration
+	defer func() { // the clock may call runtime.Goexit
 		w.worker = nil // the role may be without another for long
-		at := c.instant()
 		ev := w.event(fold.Exited)
 		ev.Exit = w.exit
 		c.feedExit(at, ev, untaken)
 	}()
+	defer func() { at = c.instant() }() // a Discard may, too
 	if d, ok := w.worker.(Discarder); ok && !w.served {
 		cause := w.unfit
 		if cause == nil {

@@ -47,7 +47,7 @@ func (c *core[J, R]) submit(ctx context.Context, job J) (*Ticket[R], error) {
 	}
 	c.feed(event[J, R]{Kind: fold.Submit, Job: job, Customer: o})
 	if o.rejection != 0 {
-		return nil, rejected(job, o.rejection)
+		return nil, rejected(c.cfg.Name, job, o.rejection)
 	}
 	return &Ticket[R]{ID: o.id, Outcome: o.completer.Future()}, nil
 }
@@ -64,7 +64,7 @@ var rejections = [...]struct {
 	fold.AssignIDsExhausted: {IDsExhausted, ErrAssignmentIDsExhausted},
 }
 
-func rejected[J any](job J, why fold.Rejection) error {
+func rejected[J any](pool string, job J, why fold.Rejection) error {
 	r := rejections[why]
-	return &RejectedError[J]{Job: job, Reason: r.reason, Cause: r.cause}
+	return &RejectedError[J]{Pool: pool, Job: job, Reason: r.reason, Cause: r.cause}
 }

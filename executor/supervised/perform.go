@@ -2,6 +2,7 @@ package supervised
 
 import (
 	"context"
+	"runtime/pprof"
 
 	"github.com/cadre-go/cadre/executor/supervised/internal/fold"
 	"github.com/cadre-go/cadre/internal/link"
@@ -29,9 +30,14 @@ func (c *core[J, R]) performLocked(a *action[J, R]) {
 		c.roles[a.Role].assigned.revoke()
 		c.roles[a.Role].assigned = nil
 	case fold.Complete:
-		c.roles[a.Role].assigned = nil
+		w := c.roles[a.Role]
+		c.errands = append(c.errands, errand[J, R]{action: *a, authority: w.assigned})
+		w.assigned = nil
+	case fold.Schedule:
+		c.timers[a.Timer] = &delay{}
 		c.errands = append(c.errands, errand[J, R]{action: *a})
-	case fold.Schedule, fold.CancelTimer:
+	case fold.CancelTimer:
+		c.timers[a.Timer].canceled = true
 		c.errands = append(c.errands, errand[J, R]{action: *a})
 	case fold.ReturnQueued, fold.ReturnAssigned:
 		c.returnLocked(a)
@@ -47,33 +53,46 @@ func (c *core[J, R]) performLocked(a *action[J, R]) {
 	case fold.CancelPreparation:
 		c.hiring(ErrPoolStopping)
 	case fold.Discard:
-		c.discardLocked(a.Worker, published(a.Cause))
+		c.discardLocked(a.Worker, c.published(a.Cause))
 	case fold.Notice, fold.Fault:
+		if a.Diagnosis == fold.Restarted {
+			c.restarts[a.Role]++
+		}
 		c.diagnoseLocked(c.diagnostic(a))
 	case fold.RetireStopped, fold.RetireForced:
 		c.retireLocked(a)
 	}
 }
 
-// startLocked starts a worker. With a Launch of the user's that is an errand.
+// startLocked starts a worker. A Launch of the user's may block: New's caller
+// waits for those of the first workers, and nobody for those of restarts. On the
+// goroutine that fed the event, which may be the timer's, it would keep the
+// drain from being forced, and other roles from being restarted.
 func (c *core[J, R]) startLocked(a *action[J, R]) {
 	w := newIncarnation(c, a)
 	c.roles[a.Role] = w
 	c.enter()
-	if c.cfg.Launch != nil {
+	switch {
+	case c.cfg.Launch == nil:
+		w.launched.Store(handed)
+		go w.run()
+		c.learnLocked(w.event(fold.Started))
+	case c.opening:
 		c.errands = append(c.errands, errand[J, R]{action: *a, worker: w})
-		return
+	default:
+		go func() {
+			pprof.SetGoroutineLabels(c.labels)
+			c.launch(w)
+		}()
 	}
-	go w.run()
-	c.learnLocked(w.event(fold.Started))
 }
 
 // returnLocked gives a job back. Nobody can see the outcome before, or have its
 // callbacks run under the lock.
 func (c *core[J, R]) returnLocked(a *action[J, R]) {
 	e := &ReturnedError[J]{
-		ID: JobID(a.Job), Stage: Queued, Role: c.role(a.Role), Job: a.Payload,
-		Reason: ReturnReason(a.Reason), Attempts: a.Attempts, Cause: published(a.Cause),
+		Pool: c.cfg.Name, ID: JobID(a.Job), Stage: Queued, Role: c.role(a.Role), Job: a.Payload,
+		Reason: ReturnReason(a.Reason), Attempts: a.Attempts, Cause: c.published(a.Cause),
 	}
 	if a.Kind == fold.ReturnAssigned {
 		e.Stage = Assigned
@@ -104,9 +123,9 @@ func (c *core[J, R]) deliverLocked(a *action[J, R]) {
 func (c *core[J, R]) retireLocked(a *action[J, R]) {
 	switch {
 	case a.Kind == fold.RetireForced:
-		c.verdict = &ForcedRetirementError{Unresolved: c.unresolvedLocked(), Cause: published(a.Cause)}
+		c.verdict = &ForcedRetirementError{c.cfg.Name, c.unresolvedLocked(), c.published(a.Cause)}
 	case a.Role != fold.None:
-		c.verdict = &StoppedError{Role: c.role(a.Role), Cause: published(a.Cause)}
+		c.verdict = &StoppedError{c.cfg.Name, c.role(a.Role), c.published(a.Cause)}
 	}
 	close(c.retired)
 	c.errands = append(c.errands, errand[J, R]{action: *a})

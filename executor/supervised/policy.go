@@ -29,6 +29,12 @@ const (
 
 // Budget bounds the restarts of the whole pool: at most Max within any Window,
 // both ends included. A Max of 0 denies every restart.
+//
+// A budget that can never be spent is a mistake that [New] reports. Max+1
+// restarts, spread evenly over the roles, make k = ceil((Max+1)/roles) of one
+// role, of which the last comes after k-1 delays at the earliest; if the
+// [Backoff]'s first k-1 delays together exceed Window, the first charge has left
+// the window by then. So a long backoff wants a small Max or a long Window.
 type Budget struct {
 	Max    int
 	Window time.Duration

@@ -3,7 +3,6 @@ package supervised
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime"
 
 	"github.com/cadre-go/cadre/executor/supervised/internal/fold"
@@ -12,11 +11,16 @@ import (
 
 // Pool runs jobs on supervised workers. All methods may be called from any
 // goroutine, workers and callbacks of the same pool included. It is handled by
-// pointer; the zero Pool is one that has stopped.
+// pointer.
 //
-// A Pool that becomes unreachable without having been stopped is shut down, with
-// a WARN record; when that happens is up to the garbage collector. A Pool made
-// in a testing/synctest bubble is not.
+// The zero Pool, and a nil one, is one that has stopped: Submit, Wait, Shutdown
+// and Close return [ErrPoolStopping], which Submit's error has around it with the
+// job; Stop does nothing, Done is closed, and Stats has the mode "stopped" and
+// nothing else.
+//
+// A Pool that becomes unreachable while it serves is shut down, with a WARN
+// record; when that happens is up to the garbage collector. A Pool made in a
+// testing/synctest bubble is not.
 type Pool[J, R any] struct {
 	core    *core[J, R]
 	cleanup runtime.Cleanup
@@ -29,7 +33,8 @@ type Pool[J, R any] struct {
 // Every bad field is reported, as a [*ConfigError], in one joined error before
 // the factory is called. If the factory does not give a worker for each role
 // the error is a [*RosterError]; then nothing was started, and the workers that
-// there are belong to the caller. A factory that calls runtime.Goexit ends the
+// there are belong to the caller. A Launch that fails is no error of New's: the
+// pool is there, and has lost that role. A factory that calls runtime.Goexit ends the
 // calling goroutine, after the workers that there are have been discarded.
 func New[J, R any](ctx context.Context, cfg Config[J, R]) (*Pool[J, R], error) {
 	cfg, err := cfg.withDefaults()
@@ -81,8 +86,8 @@ var closed = func() chan struct{} {
 //
 // A nil error means that the job is accepted: the ticket's future will settle,
 // with a result or with a [*ReturnedError] that has the job. Otherwise the error
-// is a [*RejectedError] that has it, unchanged, with [ErrSubmitContext] for a
-// ctx that has ended, [ErrPoolStopping], [ErrNoWorkers], [ErrBacklogFull],
+// is a [*RejectedError] that has it, unchanged, with [ErrSubmitContext], ctx's
+// error and its cause for a ctx that has ended, [ErrPoolStopping], [ErrNoWorkers], [ErrBacklogFull],
 // [ErrJobIDsExhausted] or [ErrAssignmentIDsExhausted], in this order; or, for a
 // nil ctx, a [*ConfigError].
 //
@@ -93,18 +98,21 @@ func (p *Pool[J, R]) Submit(ctx context.Context, job J) (*Ticket[R], error) {
 		return nil, &ConfigError{Field: "ctx", Reason: errNilContext}
 	}
 	if p == nil || p.core == nil {
-		return nil, rejected(job, fold.PoolStopping)
+		return nil, rejected("", job, fold.PoolStopping)
 	}
 	defer runtime.KeepAlive(p)
 	if err := ctx.Err(); err != nil {
 		p.core.refusedCtx.Add(1)
-		return nil, &RejectedError[J]{Job: job, Reason: ContextDone, Cause: fmt.Errorf("%w: %w", ErrSubmitContext, err)}
+		return nil, &RejectedError[J]{
+			Pool: p.core.cfg.Name, Job: job, Reason: ContextDone, Cause: &endedContext{err, context.Cause(ctx)},
+		}
 	}
 	return p.core.submit(ctx, job)
 }
 
 // Done returns a channel that is closed when the last goroutine of the pool has
-// ended, also after a shutdown that was forced.
+// ended, also after a shutdown that was forced. After that nothing foreign is
+// called any more, but for what a Complete that comes too late leads to.
 func (p *Pool[J, R]) Done() <-chan struct{} {
 	if p == nil || p.core == nil {
 		return closed

@@ -43,20 +43,23 @@ func (c *core[J, R]) prepare(ctx context.Context, cancel context.CancelCauseFunc
 	}
 	c.feed(ev)
 	c.hire(ctx, role, func(w Worker[J, R], err error) {
-		ev := event[J, R]{Kind: fold.PreparationEnded, Role: role, Prep: id, Ending: ending(err), Worker: w, Cause: err}
-		if c.feed(ev) != fold.Applied && w != nil {
-			// It came after a forced end, and nobody else knows of it.
-			c.mu.Lock()
-			c.discardLocked(w, ErrPoolStopping)
-			errands := c.takeErrandsLocked()
-			c.mu.Unlock()
-			c.run(errands)
+		ev := event[J, R]{
+			Kind: fold.PreparationEnded, Role: role, Prep: id, Ending: fold.WorkerRejected, Worker: w, Cause: err,
 		}
+		defer func() { // the error may call runtime.Goexit when it is asked
+			if c.feed(ev) != fold.Applied && w != nil {
+				// It came after a forced end, and nobody else knows of it.
+				c.mu.Lock()
+				c.discardLocked(w, ErrPoolStopping)
+				c.unlockAndRun()
+			}
+		}()
+		ev.Ending = ending(err)
 	})
 }
 
-// ending says how a preparation ended that gave err. It asks errors about
-// themselves, which may panic.
+// ending says how a preparation ended that gave err. It asks the error about
+// itself, which may panic.
 func ending(err error) (e fold.Ending) {
 	var panicked *future.PanicError
 	switch err {
@@ -82,15 +85,6 @@ func ending(err error) (e fold.Ending) {
 // roster calls the factory once for each role, all or none.
 func (c *core[J, R]) roster(ctx context.Context) (workers []Worker[J, R], err error) {
 	finished := false
-	defer func() {
-		if !finished { // the factory called runtime.Goexit, which ends the caller
-			for _, w := range workers {
-				if d, ok := w.(Discarder); ok {
-					c.netted(context.Background(), "Discard", func() { d.Discard(future.ErrGoexit) })
-				}
-			}
-		}
-	}()
 	for role := range c.cfg.Roles {
 		var made Worker[J, R]
 		var failed error
@@ -100,6 +94,13 @@ func (c *core[J, R]) roster(ctx context.Context) (workers []Worker[J, R], err er
 			return nil, c.incomplete(role, workers, failed)
 		}
 		workers = append(workers, made)
+		if d, ok := made.(Discarder); ok {
+			defer func() { // one for each worker, as a Discard may call runtime.Goexit, too
+				if !finished { // the factory did, which ends the caller
+					c.netted(context.Background(), "Discard", func() { d.Discard(future.ErrGoexit) })
+				}
+			}()
+		}
 	}
 	finished = true
 	return workers, nil
@@ -108,6 +109,6 @@ func (c *core[J, R]) roster(ctx context.Context) (workers []Worker[J, R], err er
 // incomplete is why there is no pool.
 func (c *core[J, R]) incomplete(role int, prepared []Worker[J, R], cause error) error {
 	return &RosterError[J, R]{
-		Role: c.cfg.Roles[role], Index: role, Prepared: prepared, Untouched: c.cfg.Roles[role+1:], Cause: cause,
+		Pool: c.cfg.Name, Role: c.cfg.Roles[role], Index: role, Prepared: prepared, Untouched: c.cfg.Roles[role+1:], Cause: cause,
 	}
 }

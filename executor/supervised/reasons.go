@@ -45,13 +45,13 @@ type DiagnosticKind uint8
 
 const (
 	AbnormalExit    DiagnosticKind = iota + 1 // notice: a worker ended, and not well; Cause has the panic
-	WorkerRestarted                           // notice: a restart was admitted
+	WorkerRestarted                           // notice: a restart was admitted; Incarnation is the one that ended
 	RoleRetired                               // notice: a role has lost its worker for good
 	AlreadyStopped                            // notice: a worker had ended before it was asked to stop
 	LateDelivery                              // notice: a delivery settled after shutdown began
 
 	RefusedFact         // fault: something that the pool could not place
-	StaleCompletion     // fault: Value is the result
+	StaleCompletion     // fault: Value is the result; also of a worker that completes what shutdown has returned
 	DuplicateCompletion // fault: Value is the result
 	ForeignCompletion   // fault: Value is the result
 	ActivationFailed    // fault: Activate failed

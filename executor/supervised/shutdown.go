@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cadre-go/cadre/executor/supervised/internal/fold"
+	"github.com/cadre-go/cadre/future"
 	"github.com/cadre-go/cadre/internal/goid"
 	"github.com/cadre-go/cadre/internal/link"
 )
@@ -15,8 +16,9 @@ import (
 const closeTimeout = 30 * time.Second
 
 // Stop begins shutdown and does not wait: no job is accepted any more, all that
-// are queued or assigned are returned, which is done when Stop returns, and
-// each worker is asked to stop. Further calls do nothing.
+// are queued or assigned are returned, also those that a worker is at, which is
+// done when Stop returns, and each worker is asked to stop. Further calls do
+// nothing.
 func (p *Pool[J, R]) Stop() {
 	if p == nil || p.core == nil {
 		return
@@ -29,7 +31,8 @@ func (p *Pool[J, R]) Stop() {
 // Wait waits until the pool has stopped, or was forced to, or ctx ends. Every
 // caller sees the same: nil after a [Pool.Stop], a [*StoppedError] if the pool
 // began to stop by itself, a [*ForcedRetirementError] if DrainWithin has passed,
-// or ctx's error. The end of ctx ends this wait alone.
+// or a [*future.InterruptedError], which matches ctx's error and its cause. The
+// end of ctx ends this wait alone.
 //
 // On one of the pool's own goroutines, in a worker, a callback or a hook, Wait
 // does not wait for that goroutine, nor for others that are inside such a call:
@@ -55,21 +58,22 @@ func (p *Pool[J, R]) Shutdown(ctx context.Context) error {
 		return ErrPoolStopping
 	}
 	p.Stop()
-	if own, _ := p.core.inPool(goid.ID()); own {
+	if p.core.inPool(goid.ID()) {
 		return nil
 	}
 	return p.Wait(ctx)
 }
 
 // Close is [Pool.Shutdown], which DrainWithin bounds. If that is 0, Close gives
-// up after 30 s by the pool's clock, with context.DeadlineExceeded.
+// up after 30 s by the pool's clock, with a [*future.InterruptedError] that
+// matches context.DeadlineExceeded.
 func (p *Pool[J, R]) Close() error {
 	if p == nil || p.core == nil {
 		return ErrPoolStopping
 	}
 	p.Stop()
 	c := p.core
-	if own, _ := c.inPool(goid.ID()); own {
+	if c.inPool(goid.ID()) {
 		return nil
 	}
 	if c.cfg.DrainWithin > 0 {
@@ -91,17 +95,13 @@ func (c *core[J, R]) expiry(d time.Duration) (<-chan time.Time, func() bool) {
 	return t.C(), t.Stop
 }
 
-// inPool reports whether goroutine id is one of the pool's, and whether it is
-// the timer's.
-func (c *core[J, R]) inPool(id uint64) (own, timer bool) {
-	timer = link.Inside(c.timer, id)
-	return timer || c.own(id), timer
-}
+// inPool reports whether goroutine id is one of the pool's.
+func (c *core[J, R]) inPool(id uint64) bool { return link.Inside(c.timer, id) || c.own(id) }
 
 // wait is Wait, within ctx and until expired receives.
 func (c *core[J, R]) wait(ctx context.Context, expired <-chan time.Time) error {
 	id := goid.ID()
-	own, timer := c.inPool(id)
+	own := c.inPool(id)
 	if own {
 		defer c.inside(id)()
 	}
@@ -109,7 +109,7 @@ func (c *core[J, R]) wait(ctx context.Context, expired <-chan time.Time) error {
 		var changed <-chan struct{} // for ever, outside
 		if own {
 			n := 0
-			if n, changed = c.others(timer); n <= 0 {
+			if n, changed = c.others(); n <= 0 {
 				return c.outcome()
 			}
 		}
@@ -122,9 +122,9 @@ func (c *core[J, R]) wait(ctx context.Context, expired <-chan time.Time) error {
 		case <-c.retired:
 		case <-changed:
 		case <-expired:
-			return context.DeadlineExceeded
+			return &future.InterruptedError{Err: context.DeadlineExceeded, Cause: context.DeadlineExceeded}
 		case <-ctx.Done():
-			return ctx.Err()
+			return &future.InterruptedError{Err: ctx.Err(), Cause: context.Cause(ctx)}
 		}
 	}
 }
@@ -139,8 +139,14 @@ func (c *core[J, R]) outcome() error {
 	}
 }
 
-// abandon ends a pool that was dropped.
+// abandon ends a pool that was dropped, unless it ends by itself.
 func (c *core[J, R]) abandon() {
+	c.mu.Lock()
+	serving := c.fold.Counts().Mode == fold.Serving
+	c.mu.Unlock()
+	if !serving {
+		return
+	}
 	c.log.Warn(context.Background(), "supervised: pool became unreachable without Stop", slog.String("pool", c.cfg.Name))
 	c.feed(event[J, R]{Kind: fold.Shutdown})
 }

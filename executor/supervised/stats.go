@@ -14,7 +14,7 @@ type Stats struct {
 	Roles    []RoleStats
 	Queued   int
 	Assigned int
-	Charges  int // restarts that were charged and may still count
+	Charges  int // restarts that were charged and may still count; none when the pool has stopped
 
 	Accepted         uint64
 	Rejected         uint64
@@ -22,13 +22,13 @@ type Stats struct {
 	DiagnosticPanics uint64 // of OnDiagnostic
 }
 
-// RoleStats is where one role stands. In a drain, Phase is where it stood when
-// that began.
+// RoleStats is where one role stands. In a drain, and after one that was forced,
+// Phase is where it stood when that began.
 type RoleStats struct {
 	Role        Role
 	Phase       string
 	Incarnation Incarnation // zero when the pool has stopped
-	Restarts    uint64      // that were admitted
+	Restarts    uint64      // that were admitted, also when the pool has stopped
 }
 
 var modeNames = [...]string{
@@ -80,8 +80,8 @@ func (c *core[J, R]) stats() Stats {
 		DiagnosticPanics: c.diagnosticPanic.Load(),
 	}
 	for i, role := range c.cfg.Roles {
-		phase, incarnation, restarts := c.fold.Role(i)
-		s.Roles = append(s.Roles, RoleStats{role, phaseNames[phase], Incarnation(incarnation), restarts})
+		phase, incarnation := c.fold.Role(i)
+		s.Roles = append(s.Roles, RoleStats{role, phaseNames[phase], Incarnation(incarnation), c.restarts[i]})
 	}
 	return s
 }

@@ -1,9 +1,6 @@
 package supervised
 
-import (
-	"context"
-	"errors"
-)
+import "context"
 
 // Role names a seat that is served by one worker after another.
 type Role string
@@ -23,7 +20,8 @@ type Incarnation uint64
 // error, a panic and runtime.Goexit are abnormal. An assignment that is live
 // then is resolved as [Config].Interruption says. ctx is canceled, with the
 // cause [ErrStopRequested], when the pool asks the worker to stop; Next then
-// fails with [ErrInboxClosed].
+// fails with [ErrInboxClosed], for which Serve returns nil: to return that error
+// is an abnormal exit.
 type Worker[J, R any] interface {
 	Serve(ctx context.Context, in *Inbox[J, R]) error
 }
@@ -37,7 +35,9 @@ type Activator interface {
 }
 
 // Discarder is a worker that has something to let go of if its Serve is never
-// called. Discard is called once in that case; a panic in it is contained.
+// called. Discard is called once in that case; a panic in it is contained. It
+// runs on the worker's goroutine if that was started, beside other callbacks,
+// and otherwise in turn with them.
 type Discarder interface {
 	Discard(cause error)
 }
@@ -48,7 +48,9 @@ type Discarder interface {
 // begins.
 //
 // An error, a nil worker, a panic or a runtime.Goexit in a restart loses the
-// role; so does an error that matches [ErrFactoryUnavailable].
+// role; so does an error that matches [ErrFactoryUnavailable]. The budget is
+// charged when the worker is there, so the factory is called even if it is
+// spent; then the worker is discarded and the role lost.
 type Factory[J, R any] func(ctx context.Context, role Role) (Worker[J, R], error)
 
 // HandlerFunc is a [Worker] that handles one job a call. ctx is the
@@ -56,20 +58,25 @@ type Factory[J, R any] func(ctx context.Context, role Role) (Worker[J, R], error
 //
 // It completes the assignment and returns nil, or returns an error, which ends
 // the incarnation. Returning nil with the assignment live ends it too, with
-// [ErrNotCompleted].
+// [ErrNotCompleted]. The error of a Complete that a stop request has overtaken,
+// returned as it is, ends it normally.
 type HandlerFunc[J, R any] func(ctx context.Context, a Assignment[J, R]) error
 
 // Serve calls f for each assignment until the inbox is closed.
 func (f HandlerFunc[J, R]) Serve(ctx context.Context, in *Inbox[J, R]) error {
 	for {
 		a, err := in.Next(ctx)
-		if errors.Is(err, ErrInboxClosed) {
+		if err == ErrInboxClosed {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		if err := f(a.Context(), a); err != nil {
+		err = f(a.Context(), a)
+		if late, ok := err.(*CompletionError); ok && late.Reason == ErrStaleAssignment && ctx.Err() != nil {
+			return nil // a return a.Complete(r) that a stop request has overtaken
+		}
+		if err != nil {
 			return err
 		}
 		if a.live() {

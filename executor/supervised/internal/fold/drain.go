@@ -1,7 +1,5 @@
 package fold
 
-import "errors"
-
 // drained applies ev while the pool drains. A fact can release a role; none can
 // make it serve again.
 func (s *State[J, R, C, W]) drained(ev *Event[J, R, C, W]) Verdict {
@@ -42,10 +40,10 @@ func (s *State[J, R, C, W]) workerInDrain(ev *Event[J, R, C, W]) Verdict {
 	case Started, StartRejected:
 		return s.startInDrain(ev, m)
 	case ActivationBegun:
-		if m.missing&MissingActivation == 0 || m.phase != Dispatched {
+		if m.missing&MissingActivation == 0 || m.phase != Dispatched || m.holds&begun != 0 {
 			return Refused
 		}
-		s.enter(ev.Role, Activating)
+		m.holds |= begun // the phase stays what it was when the drain began
 	case Activated, ActivationFailed:
 		if m.missing&MissingActivation == 0 {
 			return Refused
@@ -85,7 +83,6 @@ func (s *State[J, R, C, W]) startInDrain(ev *Event[J, R, C, W], m *member[J, R, 
 		s.faultStart(ev)
 		s.discard(ev.Role, ev.Cause)
 	case m.holds&exited == 0:
-		s.enter(ev.Role, Idle)
 		m.missing |= MissingStop | MissingExit
 		s.stopInDrain(ev.Role)
 	}
@@ -137,7 +134,7 @@ func (s *State[J, R, C, W]) drainTimer(ev *Event[J, R, C, W]) Verdict {
 		s.drain = running
 	case ev.Kind == TimerRejected && s.drain == unsettled:
 		s.drain = over
-		s.force(errors.Join(errDrainTimer, ev.Cause))
+		s.force(&Causes{errDrainTimer, ev.Cause})
 	case ev.Kind == TimerFired && s.drain == running:
 		s.drain = over
 		s.force(errDrainOver)

@@ -91,6 +91,19 @@ func TestDetain(t *testing.T) {
 		require.Equal(t, "fault(14)", kinds(r.apply(r.about(Activated, 0))))
 		require.Zero(t, r.s.count[Idle])
 	})
+	t.Run("SUP-86 what arrives in a drain does not move a role's phase", func(t *testing.T) {
+		r := inPhase(t, Starting, Permanent)
+		r.apply(event{Kind: Shutdown})
+		r.apply(r.about(Started, 0))
+		require.Equal(t, Starting, r.s.Unresolved()[0].Phase)
+		require.Equal(t, MissingStop|MissingExit, r.s.Unresolved()[0].Missing)
+		r = inPhase(t, Dispatched, Permanent)
+		r.apply(event{Kind: Shutdown})
+		begins := r.about(ActivationBegun, 0)
+		r.apply(begins)
+		require.Equal(t, Dispatched, r.s.Unresolved()[0].Phase)
+		require.Equal(t, LateFact, r.refused(begins).Diagnosis, "it begins once")
+	})
 }
 
 func TestShutdownStep(t *testing.T) {

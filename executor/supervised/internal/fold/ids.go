@@ -42,10 +42,6 @@ func (c *counter[T]) left() bool { return c.next != 0 }
 // issued reports whether id has been issued.
 func (c *counter[T]) issued(id T) bool { return id != 0 && (c.next == 0 || id < c.next) }
 
-// count returns how many identities have been issued by a counter that began
-// at 1.
-func (c *counter[T]) count() uint64 { return uint64(c.next) - 1 }
-
 // Counters are the first identities that a state issues. A zero stands for 1;
 // tests begin close to the end.
 type Counters struct {

@@ -179,6 +179,10 @@ func (l *ledger) record(before, after *state, ev *event, v Verdict, out []action
 		if m.assignment != 0 && l.ended[m.record.id] {
 			l.add("I-19 job %d has ended and is assigned", m.record.id)
 		}
+		// A drain that waits for a live worker's exit has asked for it.
+		if after.mode == Draining && m.missing&MissingExit != 0 && !l.stops[m.incarnation] {
+			l.add("SUP-80 role %d waits for an exit that nobody asked for", role)
+		}
 	}
 	for i := range after.queue.n {
 		if l.ended[after.queue.at(i).id] {

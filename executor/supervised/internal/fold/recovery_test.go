@@ -108,8 +108,7 @@ func TestBudget(t *testing.T) {
 		}
 		r.exit(1, Normal, 0)
 		require.Equal(t, time.Duration(2), only(r.prepared(1), Schedule)[0].Delay)
-		_, _, restarts := r.s.Role(0)
-		require.Equal(t, uint64(3), restarts)
+		require.Equal(t, from[uint64](4), r.s.members[0].recovery)
 	})
 }
 

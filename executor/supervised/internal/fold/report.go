@@ -38,10 +38,10 @@ func (s *State[J, R, C, W]) Counts() Counts {
 }
 
 // Role returns where a role stands; zeros once the pool has stopped.
-func (s *State[J, R, C, W]) Role(role int) (Phase, Incarnation, uint64) {
+func (s *State[J, R, C, W]) Role(role int) (Phase, Incarnation) {
 	if role >= len(s.members) {
-		return 0, 0, 0
+		return 0, 0
 	}
 	m := &s.members[role]
-	return m.phase, m.incarnation, m.recovery.count()
+	return m.phase, m.incarnation
 }

@@ -130,7 +130,7 @@ func (s *State[J, R, C, W]) conclude() {
 		a := s.emit(RetireForced)
 		a.Role, a.Cause = s.loss.role, s.forced
 		if s.loss.cause != nil {
-			a.Cause = errors.Join(s.forced, s.loss.cause)
+			a.Cause = &Causes{s.forced, s.loss.cause}
 		}
 		s.mode = Forced
 	}

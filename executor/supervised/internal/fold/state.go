@@ -42,7 +42,7 @@ const (
 	exited                        // the exit
 	exitFirst                     // the exit came before the completion
 	stopped                       // the stop request has settled
-	begun                         // the preparation has begun
+	begun                         // the preparation has begun, or, in a drain, the activation
 )
 
 // Missing is what has not arrived of a role when the pool drains.
