@@ -261,6 +261,30 @@ func TestDelay(t *testing.T) {
 		c.set(time.Time{}) // before everything
 		synced(t, tm)
 	})
+	t.Run("TIMER-3 TIMER-8 a clock set back during a callback fires nothing that came after", func(t *testing.T) {
+		tm, c := mocked(t)
+		c.add(time.Hour)
+		entered, gate := make(chan struct{}), make(chan struct{})
+		tm.Delay(bg, time.Second).OnSettle(func(settled) {
+			close(entered)
+			<-gate
+		})
+		with := tm.Delay(bg, 2*time.Second)
+		c.add(2 * time.Second)
+		testwait.Done(t, entered)
+		c.add(-time.Minute)
+		after := tm.Delay(bg, time.Second)
+		close(gate)
+		synced(t, tm)
+		futuretest.RequirePending(t, after)
+		futuretest.RequirePending(t, with)
+		c.add(time.Second)
+		synced(t, tm)
+		futuretest.RequireSettled(t, after)
+		c.add(time.Minute)
+		synced(t, tm)
+		futuretest.RequireSettled(t, with)
+	})
 	t.Run("TIMER-5 callbacks, clock and logger may call anything on the timer", func(t *testing.T) {
 		c := newClock(t)
 		var tm *timer.Timer

@@ -106,15 +106,12 @@ func (c *core) unpark() (looks uint64, leaving bool) {
 // returns that reading and the next deadline.
 func (l *loop) fireDue() (now, next int64, leaving bool) {
 	for {
-		at, now := l.source.read()
-		if l.source.clock != nil {
-			l.seen, l.seenAt, l.pause = now, time.Now(), 0
-		}
-		fired := false
+		at, now := l.read()
+		again := false
 		for {
-			j, next, leaving := l.pop(now)
+			j, next, leaving, stale := l.pop(now)
 			if j == nil {
-				if leaving || !fired {
+				if leaving || !again && !stale {
 					return now, next, leaving
 				}
 				break
@@ -122,28 +119,49 @@ func (l *loop) fireDue() (now, next int64, leaving bool) {
 			l.firing = true
 			j.fire(at)
 			l.firing = false
-			fired = true
+			again = true
 		}
 	}
+}
+
+// read reads the clock. An entry that comes after that and is due by that
+// reading shows that a foreign clock was set back: the reading is stale, and the
+// entry has to wait for a new one.
+func (l *loop) read() (at time.Time, now int64) {
+	if l.source.clock == nil {
+		return l.source.read()
+	}
+	l.mu.Lock()
+	l.reading, l.stale = schedule.Never, false
+	l.mu.Unlock()
+	at, now = l.source.read()
+	l.seen, l.seenAt, l.pause = now, time.Now(), 0
+	return at, now
 }
 
 // pop takes out one job that is due. The others stay in the queue, and so can
 // be canceled, however long this one takes. If none is due it parks: a new
 // entry due before next kicks from then on.
-func (c *core) pop(now int64) (j job, next int64, leaving bool) {
+func (c *core) pop(now int64) (j job, next int64, leaving, stale bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for !c.leaving {
+		if c.stale {
+			return nil, 0, false, true
+		}
+		if c.reading == schedule.Never {
+			c.reading = now
+		}
 		j, ok := c.queue.Pop(now)
 		if !ok {
 			c.armed = c.queue.Next()
-			return nil, c.armed, false
+			return nil, c.armed, false, false
 		}
 		if j.popLocked(now) {
-			return j, 0, false
+			return j, 0, false, false
 		}
 	}
-	return nil, 0, true
+	return nil, 0, true, false
 }
 
 // arm sets the alarm to next. It returns false if the clock has moved
