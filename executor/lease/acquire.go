@@ -19,6 +19,9 @@ func (c *core[R]) acquire(ctx context.Context, by *party) (Lease[R], error) {
 			return c.finish(ctx, by, turn, now)
 		}
 	}
+	if c.owner.abroad.Load() && c.inside() {
+		return Lease[R]{}, c.unavailable() // it would wait for itself
+	}
 	c.counts.slow.Add(1)
 	t, err := c.queue(ctx, by, now)
 	if err != nil {
@@ -36,12 +39,18 @@ func (c *core[R]) tryAcquire(ctx context.Context, by *party) (Lease[R], error) {
 	if turn, ok := c.gate.take(); ok {
 		return c.finish(ctx, by, turn, now)
 	}
+	return Lease[R]{}, c.unavailable()
+}
+
+// unavailable counts and returns the error of an acquisition that got no permit
+// and does not wait for one.
+func (c *core[R]) unavailable() error {
 	c.counts.slow.Add(1)
 	if c.gate.load().Ended() {
-		return Lease[R]{}, c.refusal()
+		return c.refusal()
 	}
 	c.counts.noCapacity.Add(1)
-	return Lease[R]{}, ErrNoCapacity
+	return ErrNoCapacity
 }
 
 // admit refuses what needs no permit to be refused, in the documented order.
@@ -58,15 +67,16 @@ func (c *core[R]) admit(ctx context.Context, by *party) error {
 		return c.barred(by)
 	}
 	if ctx.Err() != nil {
+		err := c.canceled(ctx, StageAdmission)
 		c.counts.slow.Add(1)
-		return c.canceled(ctx, StageAdmission)
+		return err
 	}
 	return nil
 }
 
 // finish makes a lease of a permit taken from the gate.
 func (c *core[R]) finish(ctx context.Context, by *party, turn uint64, now int64) (Lease[R], error) {
-	s, t := c.pick(turn)
+	s, t := c.pick(turn, now)
 	s.count.fast++
 	if c.tracing || !c.freshLocked(s, now) {
 		s.mu.Unlock()
@@ -78,10 +88,11 @@ func (c *core[R]) finish(ctx context.Context, by *party, turn uint64, now int64)
 }
 
 // canceled counts and returns the error of an acquisition whose context has
-// ended.
+// ended. It counts last: a foreign context may panic.
 func (c *core[R]) canceled(ctx context.Context, stage Stage) error {
+	err := newCanceled(c.cfg.Name, stage, ctx)
 	c.counts.canceled[stage].Add(1)
-	return newCanceled(c.cfg.Name, stage, ctx)
+	return err
 }
 
 func (c *core[R]) barred(by *party) error {
@@ -103,21 +114,28 @@ func (c *core[R]) refusal() error {
 
 // queue asks the owner for a permit, and returns it, with its slot's taken.
 func (c *core[R]) queue(ctx context.Context, by *party, began int64) (t ticket, err error) {
-	d := c.cfg.AcquireTimeout
-	if d == 0 {
-		return c.wait(ctx, by, began, nil)
-	}
-	alarm := c.clock.newTimer(d)
-	granted, stopped := false, false
+	granted, returned := false, false
 	defer func() {
-		if granted && !stopped { // stopping a foreign timer ended this goroutine
+		if returned { // else a foreign context or clock has ended this goroutine
+			return
+		}
+		if granted {
 			c.putBack(t)
 		}
+		if err == nil { // not counted yet
+			c.counts.exited.Add(1)
+		}
 	}()
-	t, err = c.wait(ctx, by, began, alarm.C())
-	granted = err == nil
-	alarm.Stop()
-	stopped = true
+	d := c.cfg.AcquireTimeout
+	if d == 0 {
+		t, err = c.wait(ctx, by, began, nil)
+	} else {
+		alarm := c.clock.newTimer(d)
+		t, err = c.wait(ctx, by, began, alarm.C())
+		granted = err == nil
+		alarm.Stop()
+	}
+	returned = true
 	return t, err
 }
 
@@ -166,8 +184,9 @@ func (c *core[R]) timedOut(ctx context.Context, began int64) error {
 	if ctx.Err() != nil {
 		return c.canceled(ctx, StageQueued)
 	}
+	err := &AcquireTimeoutError{Pool: c.cfg.Name, Limit: c.cfg.AcquireTimeout, Waited: since(began, c.clock.now())}
 	c.counts.timedOut.Add(1)
-	return &AcquireTimeoutError{Pool: c.cfg.Name, Limit: c.cfg.AcquireTimeout, Waited: since(began, c.clock.now())}
+	return err
 }
 
 // rejection is the error of a waiter that the owner rejected.
@@ -192,7 +211,11 @@ func (c *core[R]) rejection(why sched.Reason, by *party) error {
 // the call waits: for its turn ([*SaturatedError], [*AcquireTimeoutError]), for
 // the slot's Connect ([*ConnectError]) and for Validate. Waiting ends with ctx
 // ([*CanceledError]); a lease is never returned after ctx was seen to have
-// ended.
+// ended. In OnEvent, which runs on the goroutine that grants permits, it fails
+// with [ErrNoCapacity] where it would wait for one.
+//
+// What ctx panics with goes to the caller, or comes back in a [*ConnectError] if
+// it was on the Executor; the pool goes on.
 func (p *Pool[R]) Acquire(ctx context.Context) (Lease[R], error) {
 	c := p.open()
 	if c == nil {
@@ -203,8 +226,8 @@ func (p *Pool[R]) Acquire(ctx context.Context) (Lease[R], error) {
 	return l, err
 }
 
-// TryAcquire is Acquire, but fails with [ErrNoCapacity] where that would wait
-// for a permit. It may wait for Connect and Validate.
+// TryAcquire is Acquire, but fails with [ErrNoCapacity] where that would wait for
+// a permit. It may wait for Connect and Validate.
 func (p *Pool[R]) TryAcquire(ctx context.Context) (Lease[R], error) {
 	c := p.open()
 	if c == nil {

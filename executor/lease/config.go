@@ -29,8 +29,9 @@ type SlotOrder uint8
 const (
 	// Rotate begins one slot further at each grant, so all are used alike.
 	Rotate SlotOrder = iota
-	// PreferWarm takes the first slot that has a usable resource, so few are
-	// connected when little goes on.
+	// PreferWarm takes the first slot that has a usable resource, one that is
+	// neither expired nor older than a Reset, so few are connected when little
+	// goes on.
 	PreferWarm
 )
 
@@ -59,10 +60,19 @@ const (
 // copies it.
 //
 // The functions must not capture the Pool or a Handle of it: the pool would
-// then never become unreachable. A panic in any of them fails the pool.
+// then never become unreachable. A panic in any of them fails the pool; one in
+// the context that a caller brought along does not.
+//
+// Any of them may close the pool. None may lease from it, or call Shutdown but
+// on the pool's own goroutine: it may wait for what waits for it. Where that is
+// plain to see, Acquire and TryAcquire fail with [ErrNoCapacity]: in OnEvent
+// if they would have to wait for a permit, and in Connect and Validate, if they
+// get the context that these got, when they would wait for that very call.
 type Config[R any] struct {
 	// Name appears in errors, records and events, and as the label "lease" of
-	// the pool's goroutine. Empty stands for "lease-" and the pool's id.
+	// the pool's goroutine. Empty stands for "lease-" and the pool's id. The
+	// errors of two pools of one name cannot be told apart; their events and
+	// records can, by the id.
 	Name string
 
 	// Slots is the number of resources at most; PermitsPerSlot how many leases
@@ -86,7 +96,8 @@ type Config[R any] struct {
 	MaxLifetime, MaxIdle time.Duration
 
 	// ValidateAfter is how long a resource has to have been idle for Validate
-	// to be asked; 0 is before every use but the first.
+	// to be asked; 0 is before every use, but for that of the Acquire that
+	// connects it.
 	ValidateAfter time.Duration
 
 	// SweepInterval has Sweep run on Executor again and again; 0 is never.
@@ -118,11 +129,15 @@ type Config[R any] struct {
 
 	// Executor is where Connect, Dispose and sweeps run. The pool does not
 	// close it. One that runs a task inside Post, as executor.Inline does,
-	// runs it inside the call that posts.
+	// runs it inside the call that posts. A task runs once, though an
+	// Executor run it again, or after it has refused it.
 	Executor executor.Executor
 
-	// OnEvent is told of what happens, on the pool's goroutine. While it runs
-	// nobody who waits is served.
+	// OnEvent is told of what happens, on the pool's goroutine, and so some time
+	// after it has: what is told of may be different by then. While it runs
+	// nobody who waits is served; between two calls everybody is who can be.
+	// An Acquire in it that would have to wait for a permit fails with
+	// [ErrNoCapacity].
 	OnEvent func(Event)
 
 	// Clock is what all but ConnectTimeout and ValidateTimeout is measured by.

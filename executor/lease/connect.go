@@ -2,153 +2,146 @@ package lease
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
-	"github.com/cadre-go/cadre/executor"
 	"github.com/cadre-go/cadre/future"
 )
 
 // connect leads the slot's Connect.
-func (pr *preparation[R]) connect(s *slot[R], f *flight) error {
+func (pr *preparation[R]) connect(s *slot[R], f *flight[R]) error {
 	pr.waited, pr.stage = true, StageConnecting
-	if pr.cfg.Executor != nil && !pr.refused {
+	if f.posted != nil {
 		return pr.connectElsewhere(s, f)
 	}
-	returned := false
-	defer func() {
-		if !returned { // Goexit of the hook
-			pr.land(s, f, errAgain)
-		}
-	}()
-	err := pr.dial(pr.ctx, s, f)
-	returned = true
+	// Nobody else has to fail with this caller: with its context's end or panic,
+	// or a Goexit of the hook.
+	var made *incarnation[R]
+	shared := errAgain
+	defer func() { pr.land(s, f, made, shared) }()
+	made, err := pr.dial(pr.ctx, s, f)
 	if err != nil && pr.ctx.Err() != nil && !pr.gate.load().Ended() {
-		pr.land(s, f, errAgain) // nobody else has to fail with this caller's context
 		return pr.canceled(pr.ctx, StageConnecting)
 	}
-	pr.land(s, f, err)
-	if err != nil {
-		return pr.failure(err)
-	}
-	return nil
+	pr.made, shared = made, err
+	return pr.failure(err)
 }
 
 // connectElsewhere has the Executor connect, for whoever comes for the slot:
 // the acquirer may leave meanwhile.
-func (pr *preparation[R]) connectElsewhere(s *slot[R], f *flight) error {
+func (pr *preparation[R]) connectElsewhere(s *slot[R], f *flight[R]) error {
 	c := pr.core
-	f.posted = make(chan struct{})
 	forget, err := c.life.register(f.drop)
 	if err != nil {
-		close(f.posted)
-		c.land(s, f, err)
+		c.land(s, f, nil, err)
 		return pr.failure(err)
 	}
-	f.c.Future().OnSettle(func(future.Outcome[struct{}]) { forget() })
-	returned := false
-	defer func() {
-		if !returned { // Goexit in Post, or in a Connect that Post ran
-			c.land(s, f, errAgain)
-		}
-	}()
-	failed := c.hook("Executor", func() {
-		f.task = executor.Submit(context.WithoutCancel(pr.ctx), c.cfg.Executor, func(ctx context.Context) (struct{}, error) {
-			f.began.Store(true)
-			err := error(&ConnectError{c.cfg.Name, int(pr.ticket.slot), future.ErrGoexit})
-			defer func() { c.land(s, f, err) }()
-			err = c.dial(ctx, s, f)
-			return struct{}{}, nil
-		})
-	})
-	if failed != nil {
-		f.task = future.Failed[struct{}](failed)
-	}
-	returned = true
-	close(f.posted)
-	if o, ok := f.c.Future().Outcome(); ok && o.Err != nil { // dropped before it could be told
-		f.task.Cancel(o.Err)
-	}
-	f.task.OnSettle(func(o future.Outcome[struct{}]) {
-		if o.Err != nil && !f.began.Load() { // refused or dropped
-			c.land(s, f, errAgain)
-		}
+	f.c.Future().OnSettle(func(future.Outcome[*incarnation[R]]) { forget() })
+	var refused atomic.Bool
+	task, failed := c.post(under(context.WithoutCancel(pr.ctx)), func(ctx context.Context) {
+		var made *incarnation[R]
+		shared := errAgain // a Goexit, or a panic of the context, is the leader's
+		defer func() { c.land(s, f, made, shared) }()
+		made, shared = c.dial(ctx, s, f)
+	}, func() {
+		refused.Store(true)
+		c.land(s, f, nil, errAgain)
 	})
 	if failed != nil {
 		return pr.failure(failed)
 	}
-	if o, ok := f.task.Outcome(); ok && o.Err != nil && !f.began.Load() {
-		pr.refused = true
+	f.task = task
+	close(f.posted)
+	if o, ok := f.c.Future().Outcome(); ok && o.Err != nil { // dropped before it could be told
+		task.Cancel(o.Err)
 	}
-	return pr.follow(f)
+	if err := pr.await(f); err != errAgain {
+		return pr.failure(err)
+	}
+	if pr.refused = refused.Load(); pr.refused {
+		return nil // at the next step it connects here
+	}
+	if _, err = task.Await(pr.ctx); err == nil || pr.ctx.Err() != nil {
+		return nil
+	}
+	return pr.failure(&ConnectError{c.cfg.Name, int(s.index), err})
 }
 
-// dial calls Connect and gives the slot what it returns. It returns nil, a
+// dial calls Connect and gives the slot what it returns. It returns that, or a
 // *ConnectError or the pool's end.
-func (c *core[R]) dial(ctx context.Context, s *slot[R], f *flight) error {
-	ctx, free, err := c.bounded(ctx, c.cfg.ConnectTimeout, f)
-	if err != nil {
-		return err
-	}
-	defer free()
-	generation := c.generation.Load() // a Reset meanwhile is about this one too
-	c.counts.connects.Add(1)
+func (c *core[R]) dial(ctx context.Context, s *slot[R], f *flight[R]) (*incarnation[R], error) {
+	// Ahead of the look whether the pool has ended: a Shutdown must not find
+	// the pool at rest, and Connect be called after it.
 	c.alive.Add(1)
 	var inc *incarnation[R]
-	kept := false
+	given := false
 	defer func() {
 		switch {
-		case kept:
-		case inc != nil: // the pool has ended, or a foreign clock this goroutine
+		case given:
+		case inc != nil: // a foreign clock has ended this goroutine
 			c.disposeElsewhere(inc)
 		default:
 			c.gone()
 		}
 	}()
+	bounded, free, err := c.bounded(ctx, c.cfg.ConnectTimeout, f)
+	if err != nil {
+		return nil, err
+	}
+	defer free()
+	generation := c.generation.Load() // a Reset meanwhile is about this one too
+	c.at("connecting")
+	c.counts.connects.Add(1)
 	var value R
-	if failed := c.hook("Connect", func() { value, err = c.cfg.Connect(ctx) }); failed != nil {
-		return failed
+	if failed := c.hookUnder(bounded, "Connect", func() { value, err = c.cfg.Connect(bounded) }); failed != nil {
+		return nil, failed
 	}
 	if err != nil {
 		if c.gate.load().Ended() {
-			return c.terminal()
+			return nil, c.terminal()
 		}
-		return &ConnectError{c.cfg.Name, int(s.index), err}
+		return nil, &ConnectError{c.cfg.Name, int(s.index), err}
 	}
 	inc = &incarnation[R]{value: value, slot: s.index, generation: generation, condemned: true}
 	now := c.clock.now()
 	inc.born, inc.idle, inc.checked = now, now, now
 	s.mu.Lock()
-	// After the end the owner has looked at the slot, and nobody else will.
-	if kept = !c.gate.load().Ended(); kept {
-		inc.condemned = false
-		s.cur = inc
-		s.viewLocked()
-	}
+	inc.condemned = false
+	s.cur = inc
+	s.viewLocked()
 	s.mu.Unlock()
-	if !kept {
-		return c.terminal()
+	given = true
+	if c.gate.load().Ended() { // the landing disposes of it
+		return nil, c.terminal()
 	}
-	return nil
+	return inc, nil
 }
 
 // validate leads the slot's Validate of inc, which has no users and cannot get
 // any meanwhile.
-func (pr *preparation[R]) validate(s *slot[R], f *flight, inc *incarnation[R]) error {
+func (pr *preparation[R]) validate(s *slot[R], f *flight[R], inc *incarnation[R]) error {
 	pr.waited, pr.stage = true, StageValidating
-	sound, now := false, int64(0)
+	var sound *incarnation[R] // inc, once Validate has passed it
+	now := int64(0)
 	defer func() {
-		dead := pr.judge(s, inc, sound, now)
-		pr.land(s, f, nil) // what the others find is theirs to see to
-		if dead {
+		s.mu.Lock()
+		if sound != nil {
+			inc.checked, inc.returned = now, false
+		} else {
+			s.condemnLocked(inc)
+		}
+		s.mu.Unlock()
+		pr.land(s, f, sound, nil)
+		if sound == nil {
 			pr.disposeElsewhere(inc)
 		}
 	}()
-	ctx, free, err := pr.bounded(pr.ctx, pr.cfg.ValidateTimeout, f)
+	bounded, free, err := pr.bounded(pr.ctx, pr.cfg.ValidateTimeout, f)
 	if err != nil {
 		return pr.failure(err)
 	}
 	defer free()
-	failed := pr.hook("Validate", func() { err = pr.cfg.Validate(ctx, inc.value) })
+	failed := pr.hookUnder(bounded, "Validate", func() { err = pr.cfg.Validate(bounded, inc.value) })
 	switch {
 	case failed != nil:
 		return pr.failure(failed)
@@ -161,29 +154,13 @@ func (pr *preparation[R]) validate(s *slot[R], f *flight, inc *incarnation[R]) e
 		return nil // connect afresh
 	}
 	now = pr.clock.now()
-	sound = true
+	pr.made, sound = inc, inc
 	return nil
-}
-
-// judge condemns inc unless it was sound at now, and reports whether it has to be
-// disposed of.
-func (c *core[R]) judge(s *slot[R], inc *incarnation[R], sound bool, now int64) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if inc.condemned {
-		return false
-	}
-	if sound && !c.gate.load().Ended() {
-		inc.used, inc.checked = false, now
-		return false
-	}
-	s.condemnLocked(inc)
-	return true
 }
 
 // bounded returns the context of a hook, which ends with the pool, and what
 // frees it. It returns the pool's end if that has come.
-func (c *core[R]) bounded(ctx context.Context, d time.Duration, f *flight) (context.Context, func(), error) {
+func (c *core[R]) bounded(ctx context.Context, d time.Duration, f *flight[R]) (*callerContext, func(), error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.CancelFunc(func() {})
 	if d > 0 {
@@ -198,7 +175,7 @@ func (c *core[R]) bounded(ctx context.Context, d time.Duration, f *flight) (cont
 		cancel(nil)
 		return nil, nil, err
 	}
-	return ctx, func() {
+	return &callerContext{Context: ctx, flight: f}, func() {
 		forget()
 		stop()
 		cancel(nil)

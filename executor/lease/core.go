@@ -81,8 +81,14 @@ type options struct {
 
 // hook calls foreign code. A panic in it fails the pool and is returned as that
 // failure; a Goexit goes on, and is for the caller's deferred functions.
-func (c *core[R]) hook(where string, fn func()) (failed error) {
+func (c *core[R]) hook(where string, fn func()) error { return c.hookUnder(nil, where, fn) }
+
+// hookUnder is hook for code that gets ctx. A panic that came from ctx goes on.
+func (c *core[R]) hookUnder(ctx *callerContext, where string, fn func()) (failed error) {
 	defer func() {
+		if ctx != nil && ctx.bad.Load() {
+			return
+		}
 		if v := recover(); v != nil {
 			failed = c.fail(where, v)
 		}

@@ -52,6 +52,13 @@ func TestDirty(t *testing.T) {
 			l.Disarm()
 			return errors.Join(err, l.Release())
 		}, true},
+		{"released while Run is at it", func(p *pool) error {
+			l, err := p.Acquire(bg)
+			if err != nil {
+				return err
+			}
+			return l.Run(bg, func(context.Context, *thing) error { return l.Release() })
+		}, true},
 		{"armed and disarmed", func(p *pool) error {
 			l, err := p.Acquire(bg)
 			l.Disarm() // one too many
@@ -76,6 +83,26 @@ func TestDirty(t *testing.T) {
 			atRest(t, p)
 		})
 	}
+	t.Run("LEASE-53 Run arms for the time of its function only", func(t *testing.T) {
+		p, _ := newPool(t, config{KeepOn: func(error) bool { return true }})
+		l := acquire(t, p)
+		require.ErrorIs(t, l.Run(bg, func(ctx context.Context, _ *thing) error {
+			return errors.Join(errCause, l.Run(ctx, use))
+		}), errCause)
+		require.Panics(t, func() {
+			_ = l.Run(bg, func(context.Context, *thing) error { panic("boom") })
+		})
+		require.ErrorIs(t, l.Run(bg, func(context.Context, *thing) error {
+			_, err := l.Detach()
+			return errors.Join(err, errDirty)
+		}), errDirty)
+		require.False(t, l.Held())
+		l = acquire(t, p)
+		require.NoError(t, l.Run(bg, use))
+		release(t, l)
+		require.Equal(t, uint64(1), p.Stats().Discards, "the panic")
+		require.Equal(t, 1, p.Stats().Idle)
+	})
 	t.Run("LEASE-54 LEASE-55 a shared one is disposed of once, by the last", func(t *testing.T) {
 		p, m := newPool(t, config{PermitsPerSlot: 4})
 		a, b, c := acquire(t, p), acquire(t, p), acquire(t, p)

@@ -1,12 +1,6 @@
 package lease
 
-import (
-	"context"
-	"sync/atomic"
-
-	"github.com/cadre-go/cadre/executor"
-	"github.com/cadre-go/cadre/future"
-)
+import "context"
 
 // disposeNow runs Dispose here, and returns the failure of the pool if it
 // panics.
@@ -34,28 +28,9 @@ func (c *core[R]) disposeElsewhere(inc *incarnation[R]) {
 		c.shelve(inc)
 		return
 	}
-	var claimed atomic.Bool // by the task, or by whoever learns that it will not run
-	shelve := func() {
-		if !claimed.Swap(true) {
-			c.shelve(inc)
-		}
-	}
-	returned := false
-	defer func() {
-		if !returned { // a panic of Post, or a Goexit
-			shelve()
-		}
-	}()
-	failed := c.hook("Executor", func() {
-		task := executor.Submit(context.Background(), c.cfg.Executor, func(context.Context) (struct{}, error) {
-			if claimed.Swap(true) {
-				return struct{}{}, nil
-			}
-			return struct{}{}, c.disposeNow(inc)
-		})
-		task.OnSettle(func(future.Outcome[struct{}]) { shelve() })
-	})
-	returned = failed == nil
+	_, _ = c.post(under(context.Background()),
+		func(context.Context) { _ = c.disposeNow(inc) },
+		func() { c.shelve(inc) })
 }
 
 // shelve parks inc, or disposes of it if nobody would come by.

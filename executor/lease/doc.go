@@ -11,7 +11,9 @@
 //   - Whoever waits is served in order: handle by handle ([RoundRobin]) or first
 //     come, first served ([FIFO]). A newcomer overtakes nobody.
 //   - A resource that an operation may have left in an unknown state is not lent
-//     on: see [Lease.Run], [Lease.MarkDirty] and [Lease.Arm].
+//     on: see [Lease.Run], [Lease.MarkDirty] and [Lease.Arm]. One that is sound is
+//     lent on as it is: a deadline that was set on a connection, or bytes that
+//     were not read, are there for the next lease.
 //   - A release waits for nobody, and works on a pool that was closed or has
 //     failed as it does on an open one.
 //   - A panic in a hook or in the pool fails it for good, and everybody is told.

@@ -12,7 +12,7 @@ import (
 // runtime.Goexit does not keep the later ones from running.
 func (c *core[R]) terminate() {
 	defer c.finishUp()
-	defer c.deliver()
+	defer c.deliverRest()
 	defer c.announce()
 	defer c.disposeRest()
 	c.settleAll()
@@ -20,31 +20,52 @@ func (c *core[R]) terminate() {
 
 // settleAll settles everybody who waits. Then nothing can reach the owner.
 func (c *core[R]) settleAll() {
-	defer func() {
-		if v := recover(); v != nil {
-			c.fail("scheduler", v)
-		}
-	}()
 	c.box.kill()
 	c.emit(Event{Kind: EventClosing})
+	c.settle()
+}
+
+// settle goes on from wherever a panic or a Goexit has left the owner, be it one
+// of its own, as long as that comes to something: nobody may wait for ever
+// because the one before could not be told.
+func (c *core[R]) settle() {
+	before, returned := c.owner.done, false
+	defer func() {
+		if returned {
+			return
+		}
+		v := recover()
+		if v == nil {
+			v = exited
+		}
+		defer func() { // a Logger may exit
+			if c.owner.done > before {
+				c.settle()
+			}
+		}()
+		c.fail("scheduler", v)
+	}()
 	s, why := c.owner.sched, sched.Closed
 	end := s.Close
 	if c.gate.load().Failed() {
 		end, why = s.Fail, sched.Failed
 	}
 	if w := c.owner.taken; w != nil { // the scheduler may not have heard of it
-		w.reason = why
-		w.settle(rejected)
+		c.owner.taken = nil
+		c.reject(w, why)
 	}
 	c.carry(end())
 	c.put()
 	for {
 		h, w := c.box.next()
-		switch {
-		case w != nil:
-			c.carry(s.Acquire(&w.Waiter))
-		case h == nil:
+		if h == nil && w == nil {
+			returned = true
 			return
+		}
+		if w != nil {
+			c.owner.taken = w
+			c.carry(s.Acquire(&w.Waiter))
+			c.owner.taken = nil
 		}
 	}
 }
@@ -61,9 +82,8 @@ func (c *core[R]) disposeRest() {
 			list = inc.next
 			inc.next, dead = dead, inc
 		}
-		if inc := s.cur; inc != nil && s.flight == nil {
-			s.condemnLocked(inc)
-			if inc.users == 0 {
+		if s.flight == nil { // else who takes it off does it
+			if inc := s.vacateLocked(); inc != nil {
 				inc.next, dead = dead, inc
 			}
 		}
@@ -72,17 +92,18 @@ func (c *core[R]) disposeRest() {
 	c.disposeEach(dead, c.disposeElsewhere)
 }
 
-// announce reports how the pool ends.
+// announce reports how the pool ends: the event first, for a Logger may end this
+// goroutine.
 func (c *core[R]) announce() {
 	err := c.terminal()
 	if e, failed := err.(*SchedulerFailedError); failed {
+		c.emit(Event{Kind: EventFailed, Err: err})
 		c.owner.reported = true
 		c.reportFailure(e, "lease: pool failed")
-		c.emit(Event{Kind: EventFailed, Err: err})
 		return
 	}
-	c.log.Info(context.Background(), "lease: pool closed", c.attrs()...)
 	c.emit(Event{Kind: EventClosed})
+	c.log.Info(context.Background(), "lease: pool closed", c.attrs()...)
 }
 
 // finishUp is the last thing that the owner does.
@@ -90,11 +111,16 @@ func (c *core[R]) finishUp() {
 	defer c.life.changed()
 	defer c.life.terminate()
 	defer c.unlist()
+	defer c.announceLate()
 	if c.owner.alarm != nil {
 		c.owner.alarm.Stop()
 	}
+}
+
+// announceLate reports a failure in the last event.
+func (c *core[R]) announceLate() {
 	if e, failed := c.terminal().(*SchedulerFailedError); failed && !c.owner.reported {
-		c.reportFailure(e, "lease: pool failed") // in the last event
+		c.reportFailure(e, "lease: pool failed")
 	}
 }
 
@@ -123,8 +149,8 @@ func (c *core[R]) quiet() bool {
 // it has. It does not wait for leases, which stay usable and are released as
 // ever, nor for a Connect.
 //
-// It returns nil, or the failure of a pool that has failed. It may be called
-// any number of times, from any goroutine and any hook; on the pool's own, in
+// It returns nil, the failure of a pool that has failed, or a [*ClosedError] for
+// the zero Pool. It may be called any number of times, from any goroutine and any hook; on the pool's own, in
 // OnEvent or a Dispose, it does not wait, and returns nil.
 func (p *Pool[R]) Close() error {
 	c := p.open()
@@ -152,8 +178,9 @@ func (c *core[R]) closeError() error {
 // Shutdown is [Pool.Close], and waits until every lease is released and every
 // resource that was not detached is disposed of. If ctx ends first it returns a
 // [*ShutdownError] that names the leases that are out, and may be called again.
-// On the pool's own goroutine it does not wait. A nil ctx is a [*ConfigError]
-// and does nothing.
+// On the pool's own goroutine it does not wait; in a hook on any other, and while
+// the caller has a lease, it waits for what cannot come. A nil ctx is a
+// [*ConfigError] and does nothing; the zero Pool returns a [*ClosedError].
 func (p *Pool[R]) Shutdown(ctx context.Context) error {
 	if ctx == nil {
 		return nilContext()

@@ -3,7 +3,10 @@ package lease_test
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -34,6 +37,30 @@ func TestClose(t *testing.T) {
 			require.Equal(t, 1, p.Stats().Free)
 		})
 	})
+	for what, end := range map[string]func(){"panics": func() { panic("boom") }, "exits": runtime.Goexit} {
+		for often, limit := range map[string]int32{"once": 1, "each time": 1000} {
+			t.Run(name("LEASE-58 LEASE-65 everybody is settled though the owner %s %s on the way", what, often), func(t *testing.T) {
+				var left atomic.Int32
+				cfg := config{Logger: slog.New(exitLog{slog.DiscardHandler})}
+				p, m := testPool(t, cfg, false, func(point string) {
+					if point == "reject" && left.Add(-1) >= 0 {
+						end()
+					}
+				})
+				l := acquire(t, p)
+				callers := []<-chan answer{waiting(t, p, bg, p), waiting(t, p, bg, p.Handle()), waiting(t, p, bg, p)}
+				left.Store(limit)
+				require.ErrorIs(t, p.Close(), lease.ErrSchedulerFailed)
+				for _, ch := range callers {
+					require.Error(t, testwait.Value(t, ch).err)
+				}
+				release(t, l)
+				require.NoError(t, p.Check())
+				m.requireOnce(t)
+				requireConserved(t, p)
+			})
+		}
+	}
 	t.Run("LEASE-58 idle resources are disposed of", func(t *testing.T) {
 		p, m := newPool(t, config{Slots: 3})
 		a, b, c := acquire(t, p), acquire(t, p), acquire(t, p)

@@ -18,7 +18,7 @@ var (
 	ErrClosed          = errors.New("lease: pool closed")
 	ErrSchedulerFailed = errors.New("lease: pool failed")
 	ErrHandleClosed    = errors.New("lease: handle closed")
-	ErrNoCapacity      = errors.New("lease: no free permit") // TryAcquire only
+	ErrNoCapacity      = errors.New("lease: no free permit") // of TryAcquire, and of Acquire in OnEvent
 	ErrConnect         = errors.New("lease: connecting failed")
 	ErrReleased        = errors.New("lease: released already")
 	ErrStaleLease      = errors.New("lease: not held any more")
@@ -56,7 +56,7 @@ func (e *AcquireTimeoutError) Error() string {
 // Is makes the error match [ErrAcquireTimeout].
 func (e *AcquireTimeoutError) Is(target error) bool { return target == ErrAcquireTimeout }
 
-// Timeout reports true, as a net.Error's does.
+// Timeout reports true. The error is no net.Error: it has no Temporary.
 func (e *AcquireTimeoutError) Timeout() bool { return true }
 
 // Stage is how far an Acquire had come when its context ended.
@@ -78,21 +78,31 @@ func (s Stage) String() string {
 	return names[s]
 }
 
-// CanceledError reports that the caller's context ended. It matches that
-// context's Err and its cause.
+// CanceledError reports that the context of an Acquire, or of a Sweep, ended. It
+// matches that context's Err and its cause.
 type CanceledError struct {
 	Pool  string
-	Stage Stage
+	Stage Stage // of the Acquire
 	Cause error // context.Cause
 
-	err error // ctx.Err()
+	err   error // ctx.Err()
+	sweep bool  // of a Sweep, which has no stages
 }
 
 func newCanceled(pool string, stage Stage, ctx context.Context) *CanceledError {
 	return &CanceledError{Pool: pool, Stage: stage, Cause: context.Cause(ctx), err: ctx.Err()}
 }
 
+func newSweepCanceled(pool string, ctx context.Context) *CanceledError {
+	e := newCanceled(pool, StageAdmission, ctx)
+	e.sweep = true
+	return e
+}
+
 func (e *CanceledError) Error() string {
+	if e.sweep {
+		return fmt.Sprintf("lease %q: sweep canceled: %v", e.Pool, e.Cause)
+	}
 	return fmt.Sprintf("lease %q: acquire canceled (%v): %v", e.Pool, e.Stage, e.Cause)
 }
 

@@ -17,6 +17,9 @@ func NewTest[R any](cfg Config[R], slow bool, probe func(point string)) (*Pool[R
 // Hint wakes the owner for nothing.
 func (p *Pool[R]) Hint() { p.anchor.core.box.signal() }
 
+// Fail fails the pool as a hook that panics does.
+func (p *Pool[R]) Fail() { _ = p.anchor.core.fail("test", errors.New("boom")) }
+
 // GateFree returns the gate's count of free permits; it takes no lock.
 func (p *Pool[R]) GateFree() int { return p.anchor.core.gate.load().Free() }
 

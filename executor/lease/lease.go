@@ -1,7 +1,6 @@
 package lease
 
 import (
-	"context"
 	"errors"
 	"runtime"
 	"time"
@@ -74,6 +73,19 @@ func (l Lease[R]) lock() (*slot[R], *permit[R]) {
 	return s, p
 }
 
+// lastHolder returns whose lease it was that was released, or 0 if the permit has
+// gone on to somebody else.
+func (l Lease[R]) lastHolder() uint64 {
+	p := l.permit
+	s := &p.core.slots[p.at.slot]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p.inc != nil || p.seq.Load() != l.seq+1 {
+		return 0
+	}
+	return p.party
+}
+
 // Arm counts an operation in flight, which Disarm ends. A lease released with
 // one in flight is dirty: whoever reads from its resource next might read the
 // answer of somebody else.
@@ -82,12 +94,14 @@ func (l Lease[R]) Arm() { l.arm(1) }
 // Disarm ends an operation that Arm began. One too many does nothing.
 func (l Lease[R]) Disarm() { l.arm(-1) }
 
-func (l Lease[R]) arm(n int) {
-	if s, p := l.lock(); s != nil {
+func (l Lease[R]) arm(n int) (held bool) {
+	s, p := l.lock()
+	if held = s != nil; held {
 		p.armed = max(p.armed+n, 0)
 		s.mu.Unlock()
 	}
 	runtime.KeepAlive(l.tag)
+	return held
 }
 
 // MarkDirty condemns the resource: no new lease gets it, and it is disposed of
@@ -97,63 +111,13 @@ func (l Lease[R]) MarkDirty(cause error) {
 	if s == nil {
 		return
 	}
-	fresh := !p.inc.condemned
+	fresh, handle := !p.inc.condemned, p.party
 	s.condemnLocked(p.inc)
 	s.mu.Unlock()
 	if fresh {
-		p.core.discarded(l, cause)
+		p.core.discarded(l.Slot(), handle, cause)
 	}
 	runtime.KeepAlive(l.tag)
-}
-
-// Run calls fn with the resource, and marks it dirty unless fn's return says
-// that it is sound: with nil, or with an error that KeepOn accepts and that is
-// not about the end of ctx. A panic or Goexit of fn makes it dirty and goes on.
-//
-// It returns fn's error, a [*StaleLeaseError] if the lease is not held, or a
-// [*ConfigError] for a nil ctx or fn.
-func (l Lease[R]) Run(ctx context.Context, fn func(context.Context, R) error) error {
-	switch {
-	case ctx == nil:
-		return nilContext()
-	case fn == nil:
-		return nilFunction()
-	case !l.Held():
-		return l.stale()
-	}
-	cause, sound := errUnfinished, false
-	defer func() {
-		if !sound {
-			l.MarkDirty(cause)
-		}
-		runtime.KeepAlive(l.tag)
-	}()
-	err := fn(ctx, l.inc.value)
-	if err != nil {
-		cause = err
-	}
-	sound = err == nil || !interruption(ctx, err) && l.permit.core.keep(err)
-	return err
-}
-
-// errUnfinished is the cause of a Discard event for a function that panicked or
-// exited.
-var errUnfinished = errors.New("the operation did not return")
-
-// interruption reports whether err tells of the end of ctx: whatever KeepOn
-// says about it, the operation was cut off.
-func interruption(ctx context.Context, err error) bool {
-	end := ctx.Err()
-	return end != nil && (errors.Is(err, end) || errors.Is(err, context.Cause(ctx)))
-}
-
-// keep asks KeepOn.
-func (c *core[R]) keep(err error) (sound bool) {
-	if c.cfg.KeepOn == nil {
-		return false
-	}
-	failed := c.hook("KeepOn", func() { sound = c.cfg.KeepOn(err) })
-	return sound && failed == nil
 }
 
 // Release gives the permit back, and the resource, unless that is dirty. Of all
@@ -231,7 +195,7 @@ func (l Lease[R]) release(reclaimed bool) error {
 		c.releasedTwice(l)
 		return &ReleasedError{Pool: c.cfg.Name, Slot: l.Slot()}
 	}
-	inc := p.inc
+	inc, handle := p.inc, p.party
 	armed := p.armed > 0 && !inc.condemned
 	if armed || reclaimed || c.gate.load().Ended() || inc.generation != c.generation.Load() {
 		s.condemnLocked(inc)
@@ -247,7 +211,7 @@ func (l Lease[R]) release(reclaimed bool) error {
 		c.shed(s, p, dead, reclaimed)
 	}
 	if armed {
-		c.discarded(l, errArmed)
+		c.discarded(l.Slot(), handle, errArmed)
 	}
 	return nil
 }

@@ -119,7 +119,7 @@ func TestStats(t *testing.T) {
 		require.Equal(t, "Running", st.State)
 		require.Equal(t, []int{2, 4, 0, 4, 0, 1, 1, 0, 2, 0},
 			[]int{st.Slots, st.Capacity, st.Free, st.Leased, st.Preparing, st.Waiters, st.WaitingHandles, st.Idle, st.InUse, st.Condemned})
-		require.Equal(t, []uint64{8, 4, 4, 4, 0, 1, 1},
+		require.Equal(t, []uint64{8, 4, 4, 4, 1, 1, 1},
 			[]uint64{st.Acquires, st.Leases, st.Grants, st.FastGrants, st.CapacityWaits, st.Saturated, st.NoCapacity})
 		require.Equal(t, [4]uint64{1, 0, 0, 0}, st.Canceled)
 		requireConserved(t, p)
@@ -137,6 +137,17 @@ func TestStats(t *testing.T) {
 		atRest(t, p)
 		require.Equal(t, 2, p.Stats().Idle)
 		_ = m
+	})
+	t.Run("LEASE-67 CapacityWaits counts who was queued, and not who was granted at once", func(t *testing.T) {
+		p, _ := testPool(t, config{}, true, nil)
+		l := acquire(t, p)
+		require.Equal(t, []uint64{1, 0}, []uint64{p.Stats().Grants, p.Stats().CapacityWaits})
+		ctx, cancel := context.WithCancel(bg)
+		ch := waiting(t, p, ctx, p)
+		cancel()
+		failed(t, ch, context.Canceled)
+		release(t, l)
+		require.Equal(t, []uint64{1, 1}, []uint64{p.Stats().Grants, p.Stats().CapacityWaits})
 	})
 }
 

@@ -19,10 +19,15 @@ type owner struct {
 	taken    *waiter          // out of the mailbox, and perhaps not yet in sched
 	alarm    timer.ClockTimer // of the sweeps; nil: none
 	reported bool             // the failure is in the log
+	done     int              // waiters rejected and permits put back
 
-	id      atomic.Uint64 // of the goroutine
-	waiters atomic.Int64  // queued, for Stats
-	handles atomic.Int64  // with a queued waiter, for Stats
+	id     atomic.Uint64 // of the goroutine
+	abroad atomic.Bool   // it runs foreign code, which must not wait for it
+
+	// For Stats.
+	waiters  atomic.Int64 // queued
+	handles  atomic.Int64 // with a queued waiter
+	arrivals atomic.Int64 // all that have ever been queued
 }
 
 // own is the pool's goroutine.
@@ -31,16 +36,17 @@ func (c *core[R]) own() {
 	pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels("lease", c.cfg.Name)))
 	c.owner.id.Store(goid.ID())
 	c.counts.spawned.Add(1)
+	defer c.terminate()
 	returned := false
 	defer func() {
-		if !returned {
-			v := recover()
-			if v == nil {
-				v = exited
-			}
-			c.fail("scheduler", v)
+		if returned {
+			return
 		}
-		c.terminate()
+		v := recover()
+		if v == nil {
+			v = exited
+		}
+		c.fail("scheduler", v)
 	}()
 	c.serve()
 	returned = true
@@ -62,8 +68,10 @@ func (c *core[R]) serve() {
 			case <-c.box.wake:
 				c.counts.wakes.Add(1)
 			case <-tick:
-				c.postSweep()
-				c.owner.alarm.Reset(c.cfg.SweepInterval)
+				c.abroad(func() {
+					c.postSweep()
+					c.owner.alarm.Reset(c.cfg.SweepInterval)
+				})
 			}
 		}
 		c.box.heed()
@@ -92,11 +100,23 @@ func (c *core[R]) turn() bool {
 			c.at("sweep")
 			c.carry(c.owner.sched.Hint())
 		case c.box.calm(c.owner.sched.Len()):
-			c.deliver()
+			// One event, and then whoever has come meanwhile: an OnEvent that is
+			// slow, or that brings about the next event, keeps nobody waiting for
+			// more than itself.
+			if c.deliver() {
+				c.box.signal()
+			}
 			return true
 		}
 	}
 	return false
+}
+
+// abroad runs foreign code on the owner.
+func (c *core[R]) abroad(fn func()) {
+	c.owner.abroad.Store(true)
+	defer c.owner.abroad.Store(false)
+	fn()
 }
 
 // at is a point at which tests may look, or fail.
@@ -119,6 +139,7 @@ func (c *core[R]) carry(e sched.Effect) {
 func (c *core[R]) gauge() {
 	publish(&c.owner.waiters, int64(c.owner.sched.Len()))
 	publish(&c.owner.handles, int64(c.owner.sched.Handles()))
+	publish(&c.owner.arrivals, int64(c.owner.sched.Arrivals()))
 }
 
 // publish stores v, for the one who writes to, unless it is there.
@@ -141,10 +162,7 @@ func (c *core[R]) perform(e sched.Effect) sched.Effect {
 	case sched.Put:
 		c.put()
 	case sched.Reject:
-		w := e.Waiter.Caller.(*waiter)
-		c.at("reject")
-		w.reason = e.Reason
-		w.settle(rejected)
+		c.reject(e.Waiter.Caller.(*waiter), e.Reason)
 	case sched.Drop:
 		c.box.recycle(e.Waiter.Caller.(*waiter))
 	}
@@ -166,9 +184,13 @@ func (c *core[R]) prune() {
 
 // take takes a permit into the owner's hand.
 func (c *core[R]) take() bool {
+	now := int64(0)
+	if c.ages && c.cfg.SlotOrder == PreferWarm {
+		now = c.clock.now() // ahead of the take: a foreign clock may end this goroutine
+	}
 	turn, ok := c.gate.takeFirst()
 	if ok {
-		s, t := c.pick(turn)
+		s, t := c.pick(turn, now)
 		s.mu.Unlock()
 		c.owner.hand, c.owner.holds = t, true
 	}
@@ -185,11 +207,21 @@ func (c *core[R]) commit(w *waiter) bool {
 	return true
 }
 
+// reject settles w, if it has not been settled: a failed owner may be asked for
+// it twice.
+func (c *core[R]) reject(w *waiter, why sched.Reason) {
+	if w.reject(why) {
+		c.owner.done++
+		c.at("reject")
+	}
+}
+
 // put returns the permit in hand, if there is one. A failed owner may be asked
 // for it twice.
 func (c *core[R]) put() {
 	if c.owner.holds {
 		c.owner.holds = false
+		c.owner.done++
 		c.putBack(c.owner.hand)
 	}
 }

@@ -7,7 +7,8 @@ import (
 )
 
 // Pool leases a fixed number of slots. All methods may be called from any
-// goroutine. The zero Pool is one that is closed.
+// goroutine. The zero Pool is one that is closed: whatever returns an error
+// returns a [*ClosedError], Close and Shutdown too.
 //
 // Whoever makes a Pool closes it. One that becomes unreachable, with all its
 // Handles, closes itself, if and when the garbage collector notices, with a
@@ -61,7 +62,7 @@ func (c *core[R]) abandon() {
 }
 
 // Reset has every resource replaced: an Acquire that begins after Reset has
-// returned gets none that was connected before. What is leased is condemned
+// returned gets none whose Connect began before. What is leased is condemned
 // when it is released.
 func (p *Pool[R]) Reset() {
 	if c := p.open(); c != nil {

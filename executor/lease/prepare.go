@@ -8,9 +8,14 @@ import (
 // freshLocked reports whether a lease of the slot's incarnation may be made as
 // it is.
 func (c *core[R]) freshLocked(s *slot[R], now int64) bool {
+	return s.flight == nil && s.parked == nil && c.usableLocked(s, now) && !c.suspect(s.cur, now)
+}
+
+// usableLocked reports whether the slot has a resource that is neither of an
+// older generation nor expired.
+func (c *core[R]) usableLocked(s *slot[R], now int64) bool {
 	inc := s.cur
-	return inc != nil && s.flight == nil && s.parked == nil &&
-		(inc.generation == c.generation.Load()) && !c.expired(inc, now) && !c.suspect(inc, now)
+	return inc != nil && inc.generation == c.generation.Load() && !c.expired(inc, now)
 }
 
 // expired reports whether inc may not be handed out any more, by its age.
@@ -33,10 +38,8 @@ func (c *core[R]) suspect(inc *incarnation[R], now int64) bool {
 	if c.cfg.Validate == nil || inc.users > 0 {
 		return false
 	}
-	if c.cfg.ValidateAfter == 0 {
-		return inc.used
-	}
-	return now-inc.checked >= int64(c.cfg.ValidateAfter)
+	d := int64(c.cfg.ValidateAfter)
+	return d == 0 || now-inc.checked >= d
 }
 
 // errAgain settles a flight whose leader has gone: somebody else has to lead.
@@ -49,11 +52,17 @@ type preparation[R any] struct {
 	ticket  ticket
 	by      *party
 	stage   Stage
-	refused bool // the Executor did not take the Connect
+	refused bool // the Executor did not take the Connect, or dropped it
 	waited  bool // ctx has to be looked at before the lease is returned
 	queued  bool // the wait for the permit, since began, has to be counted
 	began   int64
 	trace   *trace // of the call, if leaks are looked for
+
+	// made is what this Acquire has had connected or validated. It takes that
+	// as it is, unless it began after a Reset that made is older than: however
+	// short MaxLifetime and the like are, there is an end of it.
+	made       *incarnation[R]
+	generation uint64 // when it began
 }
 
 // prepare makes a lease of a taken permit: it has the slot's resource connected
@@ -78,6 +87,7 @@ func (c *core[R]) prepare(first preparation[R]) (l Lease[R], err error) {
 	}
 	pr := new(preparation[R])
 	*pr = first
+	pr.generation = c.generation.Load()
 	for {
 		var ok bool
 		if l, ok, err = pr.step(); ok || err != nil {
@@ -121,7 +131,9 @@ func (pr *preparation[R]) step() (l Lease[R], ok bool, err error) {
 	}
 	s.mu.Lock()
 	dead := s.unparkLocked()
-	if inc := s.cur; inc != nil && s.flight == nil && c.retireLocked(s, inc, now) && inc.users == 0 {
+	inc := s.cur
+	mine := inc != nil && inc == pr.made && inc.generation >= pr.generation
+	if inc != nil && !mine && s.flight == nil && c.retireLocked(s, inc, now) && inc.users == 0 {
 		inc.next, dead = dead, inc
 	}
 	switch {
@@ -134,12 +146,12 @@ func (pr *preparation[R]) step() (l Lease[R], ok bool, err error) {
 		s.mu.Unlock()
 		return l, false, pr.follow(f)
 	case s.cur == nil:
-		f := newFlight(StageConnecting)
+		f := newFlight[R](StageConnecting, c.cfg.Executor != nil && !pr.refused)
 		s.flight = f
 		s.mu.Unlock()
 		return l, false, pr.connect(s, f)
-	case c.suspect(s.cur, now):
-		f, inc := newFlight(StageValidating), s.cur
+	case (!mine || inc.returned) && c.suspect(inc, now):
+		f := newFlight[R](StageValidating, false)
 		s.flight = f
 		s.mu.Unlock()
 		return l, false, pr.validate(s, f, inc)
@@ -170,22 +182,36 @@ func (c *core[R]) retireLocked(s *slot[R], inc *incarnation[R], now int64) bool 
 
 // follow waits for whoever connects or validates. A failure is everybody's,
 // unless it was the leader's own.
-func (pr *preparation[R]) follow(f *flight) error {
-	pr.waited, pr.stage = true, f.stage
-	err, settled := f.wait(pr.ctx)
-	switch {
-	case !settled:
-		return pr.canceled(pr.ctx, f.stage)
-	case err == errAgain:
+func (pr *preparation[R]) follow(f *flight[R]) error {
+	err := pr.await(f)
+	if err == errAgain {
 		return nil
 	}
 	return pr.failure(err)
 }
 
+// await waits for f, whose resource is then this Acquire's as well.
+func (pr *preparation[R]) await(f *flight[R]) error {
+	pr.waited, pr.stage = true, f.stage
+	if f == pr.ctx.Value(flightKey{}) {
+		return ErrNoCapacity // the hook of f itself would wait for its own return
+	}
+	o, settled := f.wait(pr.ctx)
+	if !settled {
+		return pr.canceled(pr.ctx, f.stage)
+	}
+	pr.made = o.Value
+	return o.Err
+}
+
 // failure counts the error of a preparation.
 func (pr *preparation[R]) failure(err error) error {
+	if err == ErrNoCapacity {
+		pr.counts.noCapacity.Add(1)
+		return err
+	}
 	switch err.(type) {
-	case nil:
+	case nil, *CanceledError: // counted
 	case *ConnectError:
 		pr.counts.connectErrors.Add(1)
 	case *ClosedError:

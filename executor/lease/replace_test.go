@@ -2,6 +2,7 @@ package lease_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -64,6 +65,71 @@ func TestReplace(t *testing.T) {
 		require.Equal(t, uint64(1), p.Stats().ValidationsFailed)
 		require.Equal(t, int32(1), m.all[0].disposed.Load())
 		atRest(t, p)
+	})
+	t.Run("LEASE-52 what this Acquire has connected or validated is taken as it is", func(t *testing.T) {
+		var p *pool
+		sound := func(context.Context, *thing) error { return nil }
+		unsound := func(context.Context, *thing) error { return errCause }
+		for what, cfg := range map[string]config{
+			"MaxLifetime":          {MaxLifetime: 1},
+			"MaxIdle":              {MaxIdle: 1},
+			"ValidateAfter, sound": {ValidateAfter: 1, Validate: sound},
+			"ValidateAfter, not":   {ValidateAfter: 1, Validate: unsound},
+			"a Reset in Connect":   {},
+		} {
+			for where, ex := range map[string]executor.Executor{"here": nil, "on the Executor": executor.Go()} {
+				m, now := &maker{}, atomic.Int64{}
+				cfg.Executor = ex
+				cfg.Clock = clockFunc(func() time.Time { return time.Unix(0, now.Add(1)) }) // each time later
+				cfg.Connect = func(ctx context.Context) (*thing, error) {
+					if what == "a Reset in Connect" {
+						p.Reset()
+					}
+					return m.connect(ctx)
+				}
+				p, _ = newPool(t, cfg)
+				for i := range 3 {
+					release(t, got(t, begin(bg, p)))
+					if cfg.Validate == nil { // each is too old for the next
+						made, _ := m.made()
+						require.Equal(t, i+1, made, "%s, %s", what, where)
+					}
+				}
+				require.LessOrEqual(t, p.Stats().Connects, uint64(3), "%s, %s", what, where)
+			}
+		}
+	})
+	t.Run("LEASE-52 a Validate for an Acquire that left vouches for no other", func(t *testing.T) {
+		asked, cancel := 0, func(error) {}
+		validated := false
+		p, _ := newPool(t, config{
+			Validate: func(context.Context, *thing) error { asked++; validated = true; return nil },
+			Clock: clockFunc(func() time.Time {
+				if validated {
+					cancel(errCause)
+				}
+				return time.Time{}
+			}),
+		})
+		require.Equal(t, 1, used(t, p))
+		ctx, cancelCause := context.WithCancelCause(bg)
+		cancel = cancelCause
+		failed(t, begin(ctx, p), errCause)
+		require.Equal(t, 1, asked)
+		require.Equal(t, 1, p.Stats().Idle)
+		require.Equal(t, 1, used(t, p))
+		require.Equal(t, 2, asked)
+	})
+	t.Run("LEASE-52 one whose Acquire left is validated before its first use", func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(bg)
+		m, asked := &maker{}, 0
+		p, _ := newPool(t, config{
+			Connect:  func(context.Context) (*thing, error) { cancel(errCause); return m.connect(bg) },
+			Validate: func(context.Context, *thing) error { asked++; return nil },
+		})
+		failed(t, begin(ctx, p), errCause)
+		require.Equal(t, 1, used(t, p))
+		require.Equal(t, 1, asked, "it may have been there for hours")
 	})
 	t.Run("LEASE-52 by Validate after it has been idle", func(t *testing.T) {
 		mock, asked := timertest.NewMock(), 0
@@ -134,8 +200,9 @@ func TestReplace(t *testing.T) {
 		p.Reset()
 		close(m.gate)
 		l := got(t, ch)
-		require.Equal(t, 2, l.Value().n, "what began before is of the old generation")
+		require.Equal(t, 1, l.Value().n, "its Acquire began before the Reset as well")
 		release(t, l)
+		require.Equal(t, 2, used(t, p))
 	})
 	t.Run("LEASE-57 Sweep", func(t *testing.T) {
 		mock := timertest.NewMock()
@@ -156,6 +223,7 @@ func TestReplace(t *testing.T) {
 		release(t, c)
 		_, err = p.Sweep(ended(errCause))
 		require.ErrorIs(t, err, errCause)
+		require.ErrorContains(t, err, ": sweep canceled: the cause")
 		_, err = p.Sweep(noCtx)
 		require.ErrorIs(t, err, lease.ErrConfig)
 		require.NoError(t, p.Close())

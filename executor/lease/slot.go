@@ -18,7 +18,7 @@ type incarnation[R any] struct {
 	born       int64 // by the pool's clock: when it was connected
 	idle       int64 // when it was last returned
 	checked    int64 // when it was last connected, validated or returned
-	used       bool  // since it was connected or validated
+	returned   bool  // a lease of it has ended since it was connected or validated
 	generation uint64
 	condemned  bool
 	users      int
@@ -59,7 +59,7 @@ type slot[R any] struct {
 	leased int   // of these, with a lease; the others are being prepared
 
 	cur       *incarnation[R] // Invariant: not condemned
-	flight    *flight         // somebody connects, or validates cur; the others wait for it
+	flight    *flight[R]      // somebody connects, or validates cur; the others wait for it
 	parked    *incarnation[R] // condemned, unused, waiting for somebody to dispose of them
 	condemned int             // condemned and in use
 
@@ -114,8 +114,8 @@ func (c *core[R]) permit(t ticket) *permit[R] {
 // pick finds a free permit for whoever has taken one from the gate, and returns
 // with its slot locked. There is one: a release raises the slot's count before
 // the gate's, a take lowers it after. Somebody else may be quicker at the one
-// that a pass sees, so another pass may follow.
-func (c *core[R]) pick(turn uint64) (*slot[R], ticket) {
+// that a pass sees, so another pass may follow. now matters to PreferWarm.
+func (c *core[R]) pick(turn uint64, now int64) (*slot[R], ticket) {
 	n := len(c.slots)
 	start := 0
 	if c.cfg.SlotOrder == Rotate && n > 1 {
@@ -123,25 +123,26 @@ func (c *core[R]) pick(turn uint64) (*slot[R], ticket) {
 	}
 	for {
 		if c.cfg.SlotOrder == PreferWarm {
-			if s, t := c.search(0, viewFree|viewWarm); s != nil {
+			if s, t := c.search(0, viewFree|viewWarm, now); s != nil {
 				return s, t
 			}
 		}
-		if s, t := c.search(start, viewFree); s != nil {
+		if s, t := c.search(start, viewFree, now); s != nil {
 			return s, t
 		}
 	}
 }
 
 // search makes one pass over the slots, from the one given, for those with the
-// features wanted.
-func (c *core[R]) search(start int, want uint32) (*slot[R], ticket) {
+// features wanted. A view does not tell how old the resource is: one that has
+// expired is passed over when it is found.
+func (c *core[R]) search(start int, want uint32, now int64) (*slot[R], ticket) {
 	i := start
 	for range c.slots {
 		s := &c.slots[i]
 		if s.view.Load()&want == want {
 			s.mu.Lock()
-			if s.spare >= 0 && (want&viewWarm == 0 || s.cur != nil) {
+			if s.spare >= 0 && (want&viewWarm == 0 || c.usableLocked(s, now)) {
 				return s, ticket{int32(i), c.takeLocked(s, int32(i))}
 			}
 			s.viewLocked()
@@ -196,7 +197,6 @@ func (c *core[R]) returned() {
 func (c *core[R]) leaseLocked(s *slot[R], t ticket, by *party, now int64) Lease[R] {
 	p, inc := c.permit(t), s.cur
 	inc.users++
-	inc.used = true
 	p.inc, p.party, p.since = inc, by.id, now
 	s.leased++
 	s.count.leases++
@@ -218,10 +218,25 @@ func (s *slot[R]) condemnLocked(inc *incarnation[R]) {
 	}
 }
 
+// vacateLocked is what becomes of the current resource when the pool has ended.
+// It returns it if it has to be disposed of; if it is in use, its last user does
+// that.
+func (s *slot[R]) vacateLocked() *incarnation[R] {
+	inc := s.cur
+	if inc == nil {
+		return nil
+	}
+	s.condemnLocked(inc)
+	if inc.users > 0 {
+		return nil
+	}
+	return inc
+}
+
 // dropLocked ends one use of inc, and returns it if it has to be disposed of.
 func (s *slot[R]) dropLocked(inc *incarnation[R], now int64) *incarnation[R] {
 	inc.users--
-	inc.idle, inc.checked = now, now
+	inc.idle, inc.checked, inc.returned = now, now, true
 	if !inc.condemned || inc.users > 0 {
 		return nil
 	}

@@ -28,11 +28,11 @@ type Stats struct {
 	// which are Saturated to Exited, and of those in progress. A nil context is
 	// not counted.
 	Acquires          uint64
-	Leases            uint64 // acquisitions that got one
-	Grants            uint64 // permits taken: with and without the owner
-	FastGrants        uint64 // permits taken without the owner
-	CapacityWaits     uint64 // acquisitions that waited for the owner and were granted
-	WaitTime, MaxWait time.Duration
+	Leases            uint64        // acquisitions that got one
+	Grants            uint64        // permits taken: with and without the owner
+	FastGrants        uint64        // permits taken without the owner
+	CapacityWaits     uint64        // acquisitions that were queued, whatever came of it
+	WaitTime, MaxWait time.Duration // from the call to the grant, of those granted by the owner
 	Saturated         uint64
 	TimedOut          uint64
 	NoCapacity        uint64    // TryAcquires
@@ -41,7 +41,7 @@ type Stats struct {
 	ClosedRejections  uint64
 	FailedRejections  uint64
 	ConnectErrors     uint64
-	Exited            uint64 // hooks that called runtime.Goexit on the acquirer's goroutine
+	Exited            uint64 // ended by foreign code: a hook's runtime.Goexit, a context's panic
 
 	Spawned           uint64 // goroutines started: 1
 	Connects          uint64
@@ -57,7 +57,7 @@ type Stats struct {
 	Failures          uint64 // panics, those after the first too
 	Hints             uint64 // permits returned while somebody waited
 	OwnerWakes        uint64
-	EventsLost        uint64 // for want of room
+	EventsLost        uint64 // for want of room, or after the end
 }
 
 // counts are the counters off the fast path; each slot has those on it.
@@ -138,7 +138,7 @@ func (c *core[R]) stats() Stats {
 		ID: c.id, Name: c.cfg.Name, State: c.state(),
 		Slots: len(c.slots), Capacity: len(c.permits), Free: c.gate.load().Free(),
 		Waiters: int(c.owner.waiters.Load()), WaitingHandles: int(c.owner.handles.Load()),
-		CapacityWaits: n.granted.Load(), WaitTime: time.Duration(n.waitTime.Load()), MaxWait: time.Duration(n.maxWait.Load()),
+		CapacityWaits: uint64(c.owner.arrivals.Load()), WaitTime: time.Duration(n.waitTime.Load()), MaxWait: time.Duration(n.maxWait.Load()),
 		Saturated: n.saturated.Load(), TimedOut: n.timedOut.Load(), NoCapacity: n.noCapacity.Load(),
 		HandleClosed: n.barred.Load(), ClosedRejections: n.closedRejections.Load(),
 		FailedRejections: n.failedRejections.Load(), ConnectErrors: n.connectErrors.Load(), Exited: n.exited.Load(),

@@ -29,7 +29,7 @@ func (c *core[R]) sweep(ctx context.Context) (int, error) {
 			return n, c.terminal()
 		}
 		if ctx.Err() != nil {
-			return n, newCanceled(c.cfg.Name, StageAdmission, ctx)
+			return n, newSweepCanceled(c.cfg.Name, ctx)
 		}
 		now := c.clock.now()
 		s := &c.slots[i]
@@ -54,16 +54,9 @@ func (c *core[R]) postSweep() {
 	if c.sweeping.Swap(true) {
 		return
 	}
-	failed := c.hook("Executor", func() {
-		err := c.cfg.Executor.Post(context.Background(), func(ctx context.Context) {
-			defer c.sweeping.Store(false)
-			_, _ = c.sweep(ctx)
-		})
-		if err != nil { // the next tick may have more luck
-			c.sweeping.Store(false)
-		}
-	})
-	if failed != nil {
-		c.sweeping.Store(false)
-	}
+	done := func() { c.sweeping.Store(false) } // the next tick may have more luck
+	_, _ = c.post(under(context.Background()), func(ctx context.Context) {
+		defer done()
+		_, _ = c.sweep(ctx)
+	}, done)
 }

@@ -54,6 +54,16 @@ func (w *waiter) Live() bool { return w.state.Load() == pending }
 // Barred is asked by the scheduler.
 func (w *waiter) Barred() bool { return w.party.closed.Load() }
 
+// reject is the owner's, like settle. w may have been settled, and be its
+// caller's again.
+func (w *waiter) reject(why sched.Reason) bool {
+	if !w.Live() {
+		return false
+	}
+	w.reason = why
+	return w.settle(rejected)
+}
+
 // settle is the owner's; it does not block, for there is room in ready.
 func (w *waiter) settle(to uint32) bool {
 	if !w.state.CompareAndSwap(pending, to) {

@@ -45,6 +45,9 @@ func (s *Sched) Len() int { return s.all.n }
 // Handles returns the number of handles that have a queued waiter.
 func (s *Sched) Handles() int { return s.ring.n }
 
+// Arrivals returns the number of waiters that have ever been queued.
+func (s *Sched) Arrivals() uint64 { return s.arrivals }
+
 // Acquire admits w: it is refused, granted at once, or queued.
 func (s *Sched) Acquire(w *Waiter) Effect {
 	s.event("Acquire")
