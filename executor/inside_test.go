@@ -113,7 +113,7 @@ func TestCloseInside(t *testing.T) {
 	t.Run("EXEC-16_a_callback_of_a_delay", func(t *testing.T) {
 		p := newPool(t, executor.Config{Size: 2})
 		closed := make(chan error, 1)
-		p.Delay(bg, time.Millisecond).OnSettle(func(future.Outcome[time.Time]) { closed <- p.Close() })
+		onTimer(p, func() { closed <- p.Close() })
 		require.NoError(t, testwait.Value(t, closed))
 		testwait.Done(t, p.Done())
 	})

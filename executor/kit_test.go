@@ -11,11 +11,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/cadre-go/cadre/diagnostics"
 	"github.com/cadre-go/cadre/executor"
+	"github.com/cadre-go/cadre/future"
 	"github.com/cadre-go/cadre/internal/testwait"
 )
 
@@ -219,3 +221,10 @@ func labeledCtx(ctx context.Context, kv ...string) context.Context {
 }
 
 func isClosed(err error) bool { return errors.Is(err, executor.ErrClosed) }
+
+// onTimer has fn called on the pool's timer goroutine.
+func onTimer(p *executor.Pool, fn func()) {
+	testwait.Later(func(d time.Duration, callback func()) {
+		p.Delay(bg, d).OnSettle(func(future.Outcome[time.Time]) { callback() })
+	}, fn)
+}

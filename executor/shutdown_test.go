@@ -197,7 +197,7 @@ func TestShutdown(t *testing.T) {
 	t.Run("EXEC-14_a_stuck_timer_callback", func(t *testing.T) {
 		p := newPool(t, executor.Config{Size: 1})
 		g, in := newGate(t), make(chan struct{})
-		p.Delay(bg, time.Millisecond).OnSettle(func(future.Outcome[time.Time]) { close(in); <-g.C })
+		onTimer(p, func() { close(in); <-g.C })
 		testwait.Done(t, in)
 		late := p.Delay(bg, time.Hour)
 		after := executor.SubmitAfter(bg, p, time.Hour, value(1))

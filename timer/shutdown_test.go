@@ -251,7 +251,9 @@ func TestShutdown(t *testing.T) {
 	t.Run("TIMER-7 Close by package time", func(t *testing.T) {
 		tm := start(t, timer.Config{ShutdownTimeout: time.Millisecond})
 		gate, entered := make(chan struct{}), make(chan struct{})
-		tm.Delay(bg, 1).OnSettle(func(settled) { close(entered); <-gate })
+		testwait.Later(func(d time.Duration, callback func()) {
+			tm.Delay(bg, d).OnSettle(func(settled) { callback() })
+		}, func() { close(entered); <-gate })
 		testwait.Done(t, entered)
 		require.ErrorIs(t, tm.Close(), context.DeadlineExceeded)
 		close(gate)

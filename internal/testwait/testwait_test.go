@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -68,4 +69,25 @@ func TestUntil(t *testing.T) {
 	rounds := 0
 	testwait.Until(t, func() bool { rounds++; return rounds == 3 })
 	require.Equal(t, 3, rounds)
+}
+
+func TestLater(t *testing.T) {
+	t.Run("elsewhere at once", func(t *testing.T) {
+		ran := make(chan struct{})
+		testwait.Later(func(_ time.Duration, callback func()) { go callback() }, func() { close(ran) })
+		testwait.Done(t, ran)
+	})
+	t.Run("tried again with a longer delay while it is too late", func(t *testing.T) {
+		ran := make(chan struct{})
+		var tried []time.Duration
+		testwait.Later(func(d time.Duration, callback func()) {
+			if tried = append(tried, d); len(tried) == 3 {
+				go callback()
+			} else {
+				callback()
+			}
+		}, func() { close(ran) })
+		testwait.Done(t, ran)
+		require.Equal(t, []time.Duration{time.Millisecond, 2 * time.Millisecond, 4 * time.Millisecond}, tried)
+	})
 }
