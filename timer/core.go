@@ -30,8 +30,6 @@ type core struct {
 	queue      schedule.Set[job]
 	aside      map[*ticks]struct{} // whose run is in progress, and that are not stopped
 	armed      int64               // an entry due before this needs a kick
-	reading    int64               // of a foreign clock, which what is due is compared with
-	stale      bool                // an entry due by then came after it: the clock was set back
 	goroutines []uint64            // their ids; 0 is one that has not begun yet
 	leaving    bool                // closed, and failing is complete
 	failing    []failure           // outcomes published, callbacks not yet run
@@ -66,7 +64,6 @@ func newCore(cfg Config) *core {
 		done:    make(chan struct{}),
 		aside:   make(map[*ticks]struct{}),
 		armed:   math.MinInt64,
-		reading: math.MinInt64,
 	}
 	if c.name == "" {
 		c.name = "timer"
@@ -106,9 +103,6 @@ func (c *core) add(j job, deadline int64) error {
 // only if the goroutine is parked.
 func (c *core) pushLocked(j job, deadline int64) {
 	c.queue.Push(j, deadline)
-	if deadline <= c.reading {
-		c.stale = true
-	}
 	if deadline < c.armed {
 		c.armed = deadline // the next one needs no other kick
 		c.kickLocked()

@@ -285,6 +285,23 @@ func TestDelay(t *testing.T) {
 		synced(t, tm)
 		futuretest.RequireSettled(t, with)
 	})
+	t.Run("TIMER-3 TIMER-8 entries that come while the clock is read keep nothing from firing", func(t *testing.T) {
+		tm, c := mocked(t)
+		f := tm.Delay(bg, time.Second)
+		synced(t, tm)
+		reading := false
+		c.hook(nil, func() { // Sync orders the accesses
+			if !reading {
+				reading = true
+				tm.Delay(bg, time.Hour)
+				reading = false
+			}
+		})
+		c.add(time.Second)
+		synced(t, tm)
+		c.hook(nil, nil)
+		futuretest.RequireSettled(t, f)
+	})
 	t.Run("TIMER-5 callbacks, clock and logger may call anything on the timer", func(t *testing.T) {
 		c := newClock(t)
 		var tm *timer.Timer

@@ -20,6 +20,9 @@ type loop struct {
 	sick   bool // the clock failed: it is not asked again at once
 	firing bool // a Goexit now is a callback's, not the clock's
 
+	// since is how many entries there had been when a foreign clock was read.
+	since uint64
+
 	// Of a clock that may fail: its last reading, when that was by package
 	// time, and how long it was left alone since.
 	seen   int64
@@ -109,7 +112,7 @@ func (l *loop) fireDue() (now, next int64, leaving bool) {
 		at, now := l.read()
 		again := false
 		for {
-			j, next, leaving, stale := l.pop(now)
+			j, next, leaving, stale := l.pop(now, l.since)
 			if j == nil {
 				if leaving || !again && !stale {
 					return now, next, leaving
@@ -124,15 +127,15 @@ func (l *loop) fireDue() (now, next int64, leaving bool) {
 	}
 }
 
-// read reads the clock. An entry that comes after that and is due by that
-// reading shows that a foreign clock was set back: the reading is stale, and the
-// entry has to wait for a new one.
+// read reads the clock. A foreign one may be set back after that, so an entry
+// that comes later is not compared with this reading: see pop.
 func (l *loop) read() (at time.Time, now int64) {
 	if l.source.clock == nil {
+		l.since = math.MaxUint64
 		return l.source.read()
 	}
 	l.mu.Lock()
-	l.reading, l.stale = schedule.Never, false
+	l.since = l.queue.Pushed()
 	l.mu.Unlock()
 	at, now = l.source.read()
 	l.seen, l.seenAt, l.pause = now, time.Now(), 0
@@ -141,23 +144,20 @@ func (l *loop) read() (at time.Time, now int64) {
 
 // pop takes out one job that is due. The others stay in the queue, and so can
 // be canceled, however long this one takes. If none is due it parks: a new
-// entry due before next kicks from then on.
-func (c *core) pop(now int64) (j job, next int64, leaving, stale bool) {
+// entry due before next kicks from then on. If the first that is due has come
+// since the clock was read, the reading is stale for it.
+func (c *core) pop(now int64, since uint64) (j job, next int64, leaving, stale bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for !c.leaving {
-		if c.stale {
+		if next := c.queue.Next(); next > now || next == schedule.Never {
+			c.armed = next
+			return nil, next, false, false
+		}
+		if c.queue.Newer(since) {
 			return nil, 0, false, true
 		}
-		if c.reading == schedule.Never {
-			c.reading = now
-		}
-		j, ok := c.queue.Pop(now)
-		if !ok {
-			c.armed = c.queue.Next()
-			return nil, c.armed, false, false
-		}
-		if j.popLocked(now) {
+		if j, _ := c.queue.Pop(now); j.popLocked(now) {
 			return j, 0, false, false
 		}
 	}

@@ -70,6 +70,15 @@ func (s *Set[T]) Next() int64 {
 	return s.items.at(0).deadline
 }
 
+// Pushed returns how many entries have ever been pushed.
+func (s *Set[T]) Pushed() uint64 { return s.seq }
+
+// Newer reports whether the first entry was pushed after there had been that
+// many.
+func (s *Set[T]) Newer(pushed uint64) bool {
+	return s.items.len > 0 && s.items.at(0).seq > pushed
+}
+
 // Push puts e in, due at deadline. e must not be in a Set.
 func (s *Set[T]) Push(e T, deadline int64) {
 	if e.Scheduled().place != 0 {
