@@ -75,6 +75,7 @@ type op[T any] struct {
 	tie  tie.Tie // to the caller's context
 
 	canceled atomic.Bool
+	ran      atomic.Bool // by another executor than a pool, which may run a task twice
 	onCancel func(cause error) // for what stands before the post; set before it can be called
 
 	mu      sync.Mutex   // protects carrier
@@ -189,10 +190,14 @@ func (o *op[T]) run(t *task)                 { o.exec(t, t) }
 func (o *op[T]) discard(reason error) func() { return link.Fail(&o.c, reason) }
 func (o *op[T]) lost(err error)              { o.c.Fail(err) }
 
-// runDetached is the function that another executor runs. One that has made no
-// task context, but passes on what it was given or something of its own, leaves
-// it to o to start with a fresh scope and the caller's values.
+// runDetached is the function that another executor runs; it does so once,
+// whatever that does. An executor that has made no task context, but passes on
+// what it was given or something of its own, leaves it to o to start with a fresh
+// scope and the caller's values.
 func (o *op[T]) runDetached(ctx context.Context, snapshot *frame.Attrs) {
+	if o.ran.Swap(true) {
+		return
+	}
 	if f := frame.Of(ctx); f == nil || f.Scope() == nil || f.Op() != nil {
 		c := newPlainCtx(o.task.values, snapshot, "")
 		c.life, c.foreign, c.host = ctx, true, frame.HostOf(ctx)

@@ -107,6 +107,21 @@ func TestSubmit(t *testing.T) {
 		require.EqualValues(t, 5, s.Panicked)
 		require.EqualValues(t, 1, s.Finished)
 	})
+	t.Run("EXEC-21_an_executor_that_runs_a_task_twice_at_once_runs_the_function_once", func(t *testing.T) {
+		var ran atomic.Int64
+		var both sync.WaitGroup
+		both.Add(2)
+		twice := postFunc(func(ctx context.Context, task func(context.Context)) error {
+			for range 2 {
+				go func() { defer both.Done(); task(ctx) }()
+			}
+			return nil
+		})
+		f := executor.Submit(bg, twice, func(context.Context) (int64, error) { return ran.Add(1), nil })
+		require.EqualValues(t, 1, futuretest.Await(t, f))
+		testwait.Call(t, both.Wait)
+		require.EqualValues(t, 1, ran.Load())
+	})
 	t.Run("B06_a_third_way_to_end", func(t *testing.T) {
 		p := newPool(t, executor.Config{Size: 2, QueueLimit: 4})
 		fs := []*future.Future[int]{

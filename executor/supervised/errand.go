@@ -41,7 +41,7 @@ func (c *core[J, R]) run(errands []errand[J, R]) {
 		c.complete(&e.action)
 	case fold.Deliver:
 		if !e.authority.worker.inbox.put(e.authority) {
-			c.feed(e.authority.event(fold.DeliveryRejected))
+			c.undelivered(e.authority)
 		}
 	case fold.Schedule:
 		c.schedule(e.Role, e.Timer, e.Delay)
@@ -50,6 +50,19 @@ func (c *core[J, R]) run(errands []errand[J, R]) {
 	case fold.RetireStopped, fold.RetireForced:
 		c.closeTimer()
 	}
+}
+
+// undelivered feeds that a delivery came to nothing. If the assignment was
+// revoked while it waited behind a callback its job has been returned; then the
+// fold waits for nothing of it, and may have ended.
+func (c *core[J, R]) undelivered(a *authority[J, R]) {
+	c.mu.Lock()
+	if a.state.Load() == issued {
+		ev := a.event(fold.DeliveryRejected)
+		c.stepLocked(&ev)
+		c.feedFactsLocked()
+	}
+	c.unlockAndRun()
 }
 
 // closeTimer ends the pool's timer, which asks the clock for the time, and ends

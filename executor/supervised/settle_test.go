@@ -147,3 +147,27 @@ func TestDrainTimer(t *testing.T) {
 		})
 	}
 }
+
+func TestDelivery(t *testing.T) {
+	t.Run("SUP-80 SUP-88 one that a callback held up until the pool had stopped is no late fact", func(t *testing.T) {
+		n, handed, callback := &noted{}, make(chan assignment, 2), newGate()
+		cfg := permanent(always(handing(handed)))
+		cfg.Backlog, cfg.OnDiagnostic = 2, n.take
+		p := open(t, cfg)
+		first, err := p.Submit(context.Background(), 1)
+		require.NoError(t, err)
+		second, err := p.Submit(context.Background(), 2)
+		require.NoError(t, err)
+		first.Outcome.OnSettle(func(settled) { callback.pass() })
+		a, completed := testwait.Value(t, handed), make(chan error)
+		go func() { completed <- a.Complete(10) }()
+		testwait.Done(t, callback.in)
+		p.Stop() // returns the second, whose delivery waits behind the callback
+		require.NoError(t, p.Wait(bounded(t)))
+		testwait.Done(t, second.Outcome.Done())
+		testwait.Done(t, p.Done())
+		close(callback.open)
+		require.NoError(t, testwait.Value(t, completed))
+		require.Empty(t, n.faults())
+	})
+}
