@@ -75,7 +75,7 @@ type op[T any] struct {
 	tie  tie.Tie // to the caller's context
 
 	canceled atomic.Bool
-	ran      atomic.Bool // by another executor than a pool, which may run a task twice
+	ran      atomic.Bool       // by another executor than a pool, which may run a task twice
 	onCancel func(cause error) // for what stands before the post; set before it can be called
 
 	mu      sync.Mutex   // protects carrier
