@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cadre-go/cadre/executor"
+	"github.com/cadre-go/cadre/future"
 	"github.com/cadre-go/cadre/future/futuretest"
 	"github.com/cadre-go/cadre/internal/testwait"
 )
@@ -115,5 +116,42 @@ func TestTaskContext(t *testing.T) {
 			return executor.Submit(ctx, p, func(ctx context.Context) (any, error) { return ctx.Value(valueKey{}), nil }).Await(ctx)
 		})
 		require.Equal(t, "root", futuretest.Await(t, inner))
+	})
+}
+
+func TestCause(t *testing.T) {
+	// running submits a function that waits for gate, and returns its context
+	// when it runs.
+	running := func(t *testing.T, ex executor.Executor, gate chan struct{}) (context.Context, *future.Future[int]) {
+		ran := make(chan context.Context, 1)
+		f := executor.Submit(bg, ex, func(ctx context.Context) (int, error) {
+			ran <- ctx
+			<-gate
+			return 0, nil
+		})
+		return testwait.Value(t, ran), f
+	}
+	t.Run("EXEC-4_EXEC-14_a_Cancel_after_the_pool_has_ended_the_context_changes_no_cause", func(t *testing.T) {
+		p, gate := newPool(t, executor.Config{Size: 1}), make(chan struct{})
+		ctx, f := running(t, p, gate)
+		var gaveUp *executor.ShutdownError
+		require.ErrorAs(t, p.Shutdown(ended(errCause)), &gaveUp)
+		require.Error(t, ctx.Err())
+		require.True(t, f.Cancel(errBoom))
+		require.ErrorIs(t, context.Cause(ctx), executor.ErrClosed)
+		close(gate)
+	})
+	t.Run("EXEC-4_nor_after_another_executor_has", func(t *testing.T) {
+		life, end := context.WithCancelCause(bg)
+		ex := postFunc(func(_ context.Context, task func(context.Context)) error {
+			go task(life)
+			return nil
+		})
+		gate := make(chan struct{})
+		ctx, f := running(t, ex, gate)
+		end(errCause)
+		require.True(t, f.Cancel(errBoom))
+		require.ErrorIs(t, context.Cause(ctx), errCause)
+		close(gate)
 	})
 }

@@ -78,7 +78,7 @@ type op[T any] struct {
 	ran      atomic.Bool       // by another executor than a pool, which may run a task twice
 	onCancel func(cause error) // for what stands before the post; set before it can be called
 
-	mu      sync.Mutex   // protects carrier
+	mu      sync.Mutex   // protects carrier and, if task is unused, ctx.Parent
 	carrier frame.Finder // what carries the operation, if not task
 }
 
@@ -216,7 +216,13 @@ func (o *op[T]) exec(ctx context.Context, t *task) {
 		}
 		return
 	}
-	o.ctx.Parent = ctx
+	if t != nil {
+		o.ctx.Parent = ctx
+	} else {
+		o.mu.Lock()
+		o.ctx.Parent = ctx
+		o.mu.Unlock()
+	}
 	var (
 		value T
 		err   error
@@ -281,7 +287,21 @@ func (o *op[T]) Canceled(cause error) {
 		return
 	}
 	o.withdraw()
-	o.ctx.Cancel(cause)
+	if !o.outlived() {
+		o.ctx.Cancel(cause)
+	}
+}
+
+// outlived reports whether the executor has ended the function's context: a
+// Cancel after that must not change the cause that it shows.
+func (o *op[T]) outlived() bool {
+	if c := o.task.core; c != nil {
+		return c.life.Err() != nil
+	}
+	o.mu.Lock()
+	parent := o.ctx.Parent
+	o.mu.Unlock()
+	return parent != nil && parent.Err() != nil
 }
 
 // withdraw frees the place of o in a Limit.
