@@ -7,6 +7,9 @@ TIMEOUT    ?= 60m  ## race, stress: limit of one package
 STRESSTIME ?= 2m   ## stress: time for each stress test
 FUZZTIME   ?= 30s  ## fuzz: time for each fuzz target
 FLOOR      ?= 95   ## cover: least percentage of a package's statements
+SEED       ?=      ## sim: seed of the first history; a fresh one if empty
+HISTORIES  ?=      ## sim: number of histories; 3000 if empty, or 1 with a SEED
+PLANTED    ?= .    ## sim-planted: pattern of the bugs, as in lease|timer
 BENCH      ?= .    ## bench, bench-quick: pattern of the workloads, as in post|lease
 BENCHCOUNT ?= 5    ## bench: samples of each subject
 BENCHSCALE ?= 1    ## bench: factor on the operations of a sample
@@ -17,7 +20,7 @@ CODE   = . $(filter-out ./internal/tools,$(NESTED))
 
 STATICCHECK = go tool -modfile=$(CURDIR)/internal/tools/go.mod staticcheck
 
-.PHONY: help fmt fmt-check vet lint test race stress exhaustive fuzz cover sig bench bench-quick tidy check
+.PHONY: help fmt fmt-check vet lint test race stress exhaustive fuzz cover sig sim sim-planted bench bench-quick tidy check
 .NOTPARALLEL:
 
 help: ## lists the targets and the variables
@@ -61,6 +64,14 @@ cover: ## says which statements of production packages their own tests leave out
 
 sig: ## rewrites the API record in sig/
 	go run ./internal/apisig/cmd
+
+sim: ## plays histories of all packages together under faults; SEED=n replays one
+	cd internal/verify && SIM_SEED=$(strip $(SEED)) SIM_HISTORIES=$(or $(strip $(HISTORIES)),$(if $(strip $(SEED)),1,3000)) \
+		go test ./sim ./linear -count=1 -v -timeout=$(TIMEOUT) -run='$(if $(strip $(SEED)),TestSimulation,.)'
+
+sim-planted: ## breaks copies of the library, and sees to it that sim finds each bug; takes minutes
+	cd internal/verify && SIM_SEED=$(strip $(SEED)) SIM_PLANTED='$(strip $(PLANTED))' \
+		go test ./planted -count=1 -v -timeout=$(TIMEOUT)
 
 bench: ## measures the library beside its peers; writes bench/RESULTS.md and plots if BENCH is . alone
 	cd bench && go run . -run='$(strip $(BENCH))' -rounds=$(strip $(BENCHCOUNT)) -scale=$(strip $(BENCHSCALE)) $(if $(filter .,$(BENCH)),-out=.)
