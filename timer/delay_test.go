@@ -340,6 +340,8 @@ func TestDelay(t *testing.T) {
 		tm.Delay(bg, time.Hour)
 		n := testing.AllocsPerRun(1000, func() { tm.Delay(bg, time.Hour) })
 		require.Equal(t, 1.0, n)
+		n = testing.AllocsPerRun(1000, func() { tm.Delay(bg, time.Hour).Cancel(nil) })
+		require.Equal(t, 2.0, n, "and the error of a cancellation")
 	})
 }
 
