@@ -20,7 +20,7 @@ CODE   = . $(filter-out ./internal/tools,$(NESTED))
 
 STATICCHECK = go tool -modfile=$(CURDIR)/internal/tools/go.mod staticcheck
 
-.PHONY: help fmt fmt-check vet lint test race stress exhaustive fuzz cover sig sim sim-planted bench bench-quick tidy check
+.PHONY: help fmt fmt-check vet lint test test-nested race stress exhaustive fuzz cover sig sim sim-planted bench bench-quick tidy check
 .NOTPARALLEL:
 
 help: ## lists the targets and the variables
@@ -42,6 +42,9 @@ lint: ## runs staticcheck in every module
 
 test: ## runs all tests, those of the API record, go.mod and the architecture too
 	CGO_ENABLED=0 go test ./...
+
+test-nested: ## runs the tests of the nested modules: bench, internal/verify
+	@set -e; for m in $(filter-out .,$(CODE)); do echo "test $$m"; (cd $$m && CGO_ENABLED=0 go test ./...); done
 
 race: ## runs all tests under the race detector, in random order
 	CGO_ENABLED=1 go test -race -shuffle=on -count=$(COUNT) $(if $(CPU),-cpu=$(CPU)) -timeout=$(TIMEOUT) ./...
