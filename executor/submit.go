@@ -78,7 +78,7 @@ type op[T any] struct {
 	ran      atomic.Bool       // by another executor than a pool, which may run a task twice
 	onCancel func(cause error) // for what stands before the post; set before it can be called
 
-	mu      sync.Mutex   // protects carrier and, if task is unused, ctx.Parent
+	mu      sync.Mutex   // protects carrier and, if that is set, ctx.Parent
 	carrier frame.Finder // what carries the operation, if not task
 }
 
@@ -295,11 +295,14 @@ func (o *op[T]) Canceled(cause error) {
 // outlived reports whether the executor has ended the function's context: a
 // Cancel after that must not change the cause that it shows.
 func (o *op[T]) outlived() bool {
-	if c := o.task.core; c != nil {
-		return c.life.Err() != nil
+	if o.task.state() != fresh { // a pool has it
+		return o.task.core.life.Err() != nil
 	}
+	var parent context.Context
 	o.mu.Lock()
-	parent := o.ctx.Parent
+	if o.carrier != nil { // else it may be a pool's in a moment
+		parent = o.ctx.Parent
+	}
 	o.mu.Unlock()
 	return parent != nil && parent.Err() != nil
 }
