@@ -87,6 +87,7 @@ type limited struct {
 type item struct {
 	l      *limited
 	posted context.Context // what it was posted with
+	op     frame.Op        // of posted; nil for none
 	ctx    *plainCtx
 	fn     func(context.Context)
 	state  uint64 // queued, running, finished, skipped or discarded; under l.mu
@@ -109,18 +110,22 @@ func (l *limited) post(ctx context.Context, task func(context.Context), early bo
 	if early {
 		it.ctx.item = it
 	}
+	var host frame.Host
+	if f := frame.Of(ctx); f != nil { // asked here, as ctx may be foreign
+		it.op, host = f.Op(), f.Host()
+	}
 	l.mu.Lock()
 	for {
 		places := l.runners + l.asked
 		switch {
 		case places < l.n && l.busyLocked() >= places:
-			return l.postWithRunner(it)
+			return l.postWithRunner(it, host)
 		case l.runners > 0 && l.busyLocked() < l.runners+l.limit:
 			l.enqueueLocked(it)
 			l.mu.Unlock()
 			return nil
 		case places < l.n:
-			return l.postWithRunner(it)
+			return l.postWithRunner(it, host)
 		case l.asked == 0:
 			l.mu.Unlock()
 			return l.full
@@ -137,11 +142,11 @@ func (l *limited) post(ctx context.Context, task func(context.Context), early bo
 	}
 }
 
-// postWithRunner enqueues it and asks ex for a runner. It is called with the
-// lock held and lets go of it.
-func (l *limited) postWithRunner(it *item) error {
+// postWithRunner enqueues it and asks ex for a runner, on the stack of host, if
+// that is not nil. It is called with the lock held and lets go of it.
+func (l *limited) postWithRunner(it *item, host frame.Host) error {
 	l.enqueueLocked(it)
-	r := &runner{Context: context.Background(), l: l, host: frame.HostOf(it.posted)}
+	r := &runner{Context: context.Background(), l: l, host: host}
 	l.asked++
 	l.unbegun = append(l.unbegun, r)
 	l.mu.Unlock()
@@ -187,16 +192,9 @@ func (l *limited) busyLocked() int { return l.running + len(l.waiting) - l.withd
 
 func (l *limited) enqueueLocked(it *item) {
 	l.waiting = append(l.waiting, it)
-	if op := opOf(it.posted); op != nil {
-		op.Carried(it)
+	if it.op != nil {
+		it.op.Carried(it)
 	}
-}
-
-func opOf(ctx context.Context) frame.Op {
-	if f := frame.Of(ctx); f != nil {
-		return f.Op()
-	}
-	return nil
 }
 
 // decideLocked wakes the Posts that wait for what ex says.
@@ -227,8 +225,8 @@ func (l *limited) discard(dropped []*item, reason error) (callbacks func()) {
 	}
 	all := make([]func(), len(dropped))
 	for i, it := range dropped {
-		if op := opOf(it.posted); op != nil {
-			all[i] = op.Discard(reason)
+		if it.op != nil {
+			all[i] = it.op.Discard(reason)
 			continue
 		}
 		all[i] = func() {

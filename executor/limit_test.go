@@ -532,3 +532,50 @@ func ExampleSerial() {
 	// Output:
 	// 42 <nil>
 }
+
+// asking is a context that calls ask when it is asked for a value after nth
+// others.
+type asking struct {
+	context.Context
+	ask   func()
+	nth   int64
+	asked atomic.Int64
+}
+
+func (c *asking) Value(key any) any {
+	if c.asked.Add(1) == c.nth+1 {
+		c.ask()
+	}
+	return c.Context.Value(key)
+}
+
+// dated is a context that counts how often it is asked for its deadline.
+type dated struct {
+	context.Context
+	asked atomic.Int64
+}
+
+func (c *dated) Deadline() (time.Time, bool) {
+	c.asked.Add(1)
+	return c.Context.Deadline()
+}
+
+func TestForeignContexts(t *testing.T) {
+	t.Run("EXEC-20_a_Limit_asks_a_foreign_ctx_nothing_under_its_lock", func(t *testing.T) {
+		for n := range 4 { // the first to the fourth time that it is asked
+			l, err := executor.Limit(newPool(t, executor.Config{Size: 1}), 1, 8)
+			require.NoError(t, err)
+			ctx := &asking{Context: bg, nth: int64(n), ask: func() { _ = l.Post(bg, nothing) }}
+			testwait.Call(t, func() { _ = l.Post(ctx, nothing) })
+		}
+	})
+	t.Run("EXEC-23_Map_asks_for_the_deadline_before_it_returns_alone", func(t *testing.T) {
+		p, g := newPool(t, executor.Config{Size: 1}), newGate(t)
+		ctx := &dated{Context: bg}
+		f := executor.Map(ctx, p, upTo(3), func(context.Context, int) (int, error) { <-g.C; return 0, nil })
+		asked := ctx.asked.Load()
+		g.Open()
+		futuretest.Await(t, f)
+		require.Equal(t, asked, ctx.asked.Load())
+	})
+}

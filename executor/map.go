@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/cadre-go/cadre/future"
 	"github.com/cadre-go/cadre/internal/frame"
@@ -39,6 +40,7 @@ func Map[In, Out any](ctx context.Context, p *Pool, items []In, fn func(context.
 		left: len(items), results: make([]Out, len(items)), done: make([]bool, len(items)),
 		active: make(map[int]*op[Out]), c: &future.Completer[[]Out]{},
 	}
+	m.deadline, m.bounded = ctx.Deadline()
 	m.link.Producer = m
 	link.Bind(m.c, &m.link, nil)
 	m.feed()
@@ -63,10 +65,14 @@ type mapping[In, Out any] struct {
 	core  *core
 	ctx   context.Context
 	items []In
-	fn    func(context.Context, In) (Out, error)
-	c     *future.Completer[[]Out]
-	link  frame.Link
-	tie   tie.Tie
+
+	deadline time.Time // of ctx, if bounded
+	bounded  bool
+
+	fn   func(context.Context, In) (Out, error)
+	c    *future.Completer[[]Out]
+	link frame.Link
+	tie  tie.Tie
 
 	mu      sync.Mutex // protects what follows
 	next    int        // the first item that has not been posted
@@ -121,7 +127,8 @@ func (m *mapping[In, Out]) take() (int, *op[Out]) {
 		return 0, nil
 	}
 	i := m.next
-	o := newOp(m.ctx, func(ctx context.Context) (Out, error) { return m.fn(ctx, m.items[i]) }, nil)
+	o := bareOp(m.ctx, func(ctx context.Context) (Out, error) { return m.fn(ctx, m.items[i]) }, nil)
+	o.ctx.deadline, o.ctx.bounded = m.deadline, m.bounded
 	m.next++
 	m.active[i], m.posting = o, true
 	return i, o

@@ -80,19 +80,22 @@ func (c *core) await(b bound) error {
 		}
 	}
 	defer c.leaveCall(call)
-	for {
+	for over := false; ; {
 		c.mu.Lock()
 		rest, changed := call.rest, c.changed
 		c.mu.Unlock()
-		if rest {
+		switch {
+		case rest:
 			return nil
+		case over:
+			return c.giveUp(b)
 		}
 		select {
 		case <-changed:
 		case <-b.ctx.Done():
-			return c.giveUp(b)
+			over = true // unless all the rest has ended
 		case <-b.expired:
-			return c.giveUp(b)
+			over = true
 		}
 	}
 }

@@ -83,9 +83,15 @@ type op[T any] struct {
 }
 
 func newOp[T any](ctx context.Context, fn func(context.Context) (T, error), opts []future.Option[T]) *op[T] {
+	o := bareOp(ctx, fn, opts)
+	o.ctx.deadline, o.ctx.bounded = ctx.Deadline()
+	return o
+}
+
+// bareOp is newOp without ctx's deadline. It asks ctx for nothing.
+func bareOp[T any](ctx context.Context, fn func(context.Context) (T, error), opts []future.Option[T]) *op[T] {
 	o := &op[T]{fn: fn}
 	o.link = frame.Link{Producer: o, Keep: true}
-	o.ctx.deadline, o.ctx.bounded = ctx.Deadline()
 	o.task.values = valuesOf(ctx)
 	if len(opts) > 0 {
 		link.Bind(&o.c, &o.link, opts)

@@ -67,15 +67,26 @@ func (d *derived[T]) run(fn func() (T, error)) {
 		d.fail(ErrGoexit) // and the Goexit goes on
 	}()
 	v, err := fn()
+	cause := endOf(d.log)
 	returned = true
-	if d.log.Err() != nil {
-		d.c.f.Cancel(context.Cause(d.log))
+	if cause != nil {
+		d.c.f.Cancel(cause)
 	}
 	if err != nil {
 		d.c.Fail(err)
 	} else if !d.c.f.settle(completed, v, nil) {
 		d.c.f.disposeOf(v, d.Report)
 	}
+}
+
+// endOf returns the cause of ctx's end, or nil if it has not ended or cannot be
+// asked: a foreign context may panic.
+func endOf(ctx context.Context) (cause error) {
+	defer func() { _ = recover() }()
+	if ctx.Err() != nil {
+		cause = context.Cause(ctx)
+	}
+	return cause
 }
 
 // fail settles d with the abnormal end of its function, or reports that if

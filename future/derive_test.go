@@ -4,12 +4,14 @@ import (
 	"context"
 	"log/slog"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/cadre-go/cadre/future"
+	"github.com/cadre-go/cadre/future/futuretest"
 	"github.com/cadre-go/cadre/internal/frame"
 	"github.com/cadre-go/cadre/internal/testwait"
 )
@@ -382,5 +384,31 @@ func TestShield(t *testing.T) {
 	t.Run("bad_input", func(t *testing.T) {
 		_, err := future.Shield[int](nil).Await(bg)
 		requireConfigError(t, err, "future")
+	})
+}
+
+// sickErr is a context whose Err panics once it is sick.
+type sickErr struct {
+	context.Context
+	sick atomic.Bool
+}
+
+func (c *sickErr) Err() error {
+	if c.sick.Load() {
+		panic("Err")
+	}
+	return nil
+}
+
+func TestSickContext(t *testing.T) {
+	t.Run("FUT-9_one_that_panics_when_the_function_has_returned_is_taken_for_live", func(t *testing.T) {
+		ctx := &sickErr{Context: bg}
+		c := future.NewCompleter[int]()
+		d := future.Then(ctx, c.Future(), func(_ context.Context, v int) (int, error) {
+			ctx.sick.Store(true)
+			return v + 1, nil
+		})
+		c.Complete(1)
+		require.Equal(t, 2, futuretest.RequireSettled(t, d).Value)
 	})
 }

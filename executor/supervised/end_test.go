@@ -103,3 +103,17 @@ func stoppedAndDropped(t *testing.T, log *written) *atomic.Bool {
 	runtime.AddCleanup(p, func(b *atomic.Bool) { b.Store(true) }, collected)
 	return collected
 }
+
+func TestVerdictWins(t *testing.T) {
+	t.Run("SUP-81_a_pool_that_has_stopped_wins_over_a_ctx_that_has_ended", func(t *testing.T) {
+		for range 50 {
+			p := open(t, permanent(always(obedient)))
+			ctx, cancel := context.WithCancel(context.Background())
+			waited := make(chan error, 1)
+			go func() { waited <- p.Wait(ctx) }()
+			require.NoError(t, p.Shutdown(bounded(t)))
+			cancel()
+			require.NoError(t, testwait.Value(t, waited))
+		}
+	})
+}

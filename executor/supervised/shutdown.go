@@ -110,7 +110,7 @@ func (c *core[J, R]) wait(ctx context.Context, expired <-chan time.Time) error {
 		if own {
 			n := 0
 			if n, changed = c.others(); n <= 0 {
-				return c.outcome()
+				return c.verdictOr(nil)
 			}
 		}
 		select {
@@ -122,20 +122,20 @@ func (c *core[J, R]) wait(ctx context.Context, expired <-chan time.Time) error {
 		case <-c.retired:
 		case <-changed:
 		case <-expired:
-			return &future.InterruptedError{Err: context.DeadlineExceeded, Cause: context.DeadlineExceeded}
+			return c.verdictOr(&future.InterruptedError{Err: context.DeadlineExceeded, Cause: context.DeadlineExceeded})
 		case <-ctx.Done():
-			return &future.InterruptedError{Err: ctx.Err(), Cause: context.Cause(ctx)}
+			return c.verdictOr(&future.InterruptedError{Err: ctx.Err(), Cause: context.Cause(ctx)})
 		}
 	}
 }
 
-// outcome returns the verdict if there is one yet.
-func (c *core[J, R]) outcome() error {
+// verdictOr returns the verdict, which wins, or err if there is none yet.
+func (c *core[J, R]) verdictOr(err error) error {
 	select {
 	case <-c.retired:
 		return c.verdict
 	default:
-		return nil
+		return err
 	}
 }
 
