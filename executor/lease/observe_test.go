@@ -79,13 +79,29 @@ func TestEvents(t *testing.T) {
 		last := inspected(t)
 		collect(t, func() bool { _, ok := lease.Inspect(last); return !ok })
 	})
-	t.Run("LEASE-14 the label of the goroutine", func(t *testing.T) {
-		p, _ := newPool(t, config{Name: "labeled"})
+	labeled := func(t *testing.T) {
 		testwait.Until(t, func() bool {
 			var b strings.Builder
 			require.NoError(t, pprof.Lookup("goroutine").WriteTo(&b, 1))
 			return strings.Contains(b.String(), `{"lease":"labeled"}`)
 		})
+	}
+	t.Run("LEASE-14 the label of the goroutine", func(t *testing.T) {
+		p, _ := newPool(t, config{Name: "labeled"})
+		labeled(t)
+		require.NoError(t, p.Close())
+	})
+	t.Run("LEASE-14 the label of the goroutine after an OnEvent that left its own", func(t *testing.T) {
+		told := make(chan struct{}, 8)
+		p, _ := newPool(t, config{Name: "labeled", OnEvent: func(lease.Event) {
+			pprof.SetGoroutineLabels(pprof.WithLabels(bg, pprof.Labels("hook", "left")))
+			told <- struct{}{}
+		}})
+		l := acquire(t, p)
+		release(t, l)
+		require.Error(t, l.Release())
+		testwait.Value(t, told)
+		labeled(t)
 		require.NoError(t, p.Close())
 	})
 }

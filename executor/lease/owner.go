@@ -32,8 +32,7 @@ type owner struct {
 
 // own is the pool's goroutine.
 func (c *core[R]) own() {
-	// A goroutine is born with the labels of whoever started it.
-	pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels("lease", c.cfg.Name)))
+	c.wearLabels() // a goroutine is born with those of whoever started it
 	c.owner.id.Store(goid.ID())
 	c.counts.spawned.Add(1)
 	defer c.terminate()
@@ -112,10 +111,18 @@ func (c *core[R]) turn() bool {
 	return false
 }
 
-// abroad runs foreign code on the owner.
+// wearLabels has the owner carry its label.
+func (c *core[R]) wearLabels() {
+	pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels("lease", c.cfg.Name)))
+}
+
+// abroad runs foreign code on the owner, which may leave labels behind.
 func (c *core[R]) abroad(fn func()) {
 	c.owner.abroad.Store(true)
-	defer c.owner.abroad.Store(false)
+	defer func() {
+		c.wearLabels()
+		c.owner.abroad.Store(false)
+	}()
 	fn()
 }
 
