@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"runtime/pprof"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -549,6 +550,16 @@ func (c *asking) Value(key any) any {
 	return c.Context.Value(key)
 }
 
+// exiting is a context that ends whoever asks it for pprof labels.
+type exiting struct{ context.Context }
+
+func (c exiting) Value(key any) any {
+	if strings.HasPrefix(fmt.Sprintf("%T", key), "pprof.") {
+		runtime.Goexit()
+	}
+	return c.Context.Value(key)
+}
+
 // dated is a context that counts how often it is asked for its deadline.
 type dated struct {
 	context.Context
@@ -567,6 +578,14 @@ func TestForeignContexts(t *testing.T) {
 			require.NoError(t, err)
 			ctx := &asking{Context: bg, nth: int64(n), ask: func() { _ = l.Post(bg, nothing) }}
 			testwait.Call(t, func() { _ = l.Post(ctx, nothing) })
+		}
+	})
+	t.Run("EXEC-20_EXEC-15_one_that_calls_Goexit_when_it_is_asked_loses_no_task", func(t *testing.T) {
+		serial, err := executor.Serial(newPool(t, executor.Config{Size: 1}), 8)
+		require.NoError(t, err)
+		for _, ex := range []executor.Executor{serial, executor.Go()} {
+			f := executor.Submit(exiting{bg}, ex, func(context.Context) (int, error) { return 1, nil })
+			require.Equal(t, 1, futuretest.Await(t, f))
 		}
 	})
 	t.Run("EXEC-23_Map_asks_for_the_deadline_before_it_returns_alone", func(t *testing.T) {

@@ -99,9 +99,6 @@ func (c *plainCtx) adopt(ctx context.Context) {
 func (c *plainCtx) run(fn func(context.Context)) {
 	if c.labels != nil {
 		defer pprof.SetGoroutineLabels(c.labels)
-		if frame.Labeled(c) {
-			pprof.SetGoroutineLabels(c)
-		}
 	}
 	returned := false
 	defer func() {
@@ -109,7 +106,12 @@ func (c *plainCtx) run(fn func(context.Context)) {
 			c.net(recover())
 		}
 	}()
-	fn(c)
+	func() {
+		defer fn(c) // whatever a foreign context does when it is asked
+		if c.labels != nil && frame.Labeled(c) {
+			pprof.SetGoroutineLabels(c)
+		}
+	}()
 	returned = true
 }
 

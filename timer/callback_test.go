@@ -2,9 +2,11 @@ package timer_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"runtime"
 	"runtime/pprof"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -306,4 +308,27 @@ func (f failingStopTimer) Stop() bool {
 		panic("boom")
 	}
 	return f.ClockTimer.Stop()
+}
+
+// exiting is a context that ends whoever asks it for pprof labels.
+type exiting struct{ context.Context }
+
+func (c exiting) Value(key any) any {
+	if strings.HasPrefix(fmt.Sprintf("%T", key), "pprof.") {
+		runtime.Goexit()
+	}
+	return c.Context.Value(key)
+}
+
+func TestExitingContext(t *testing.T) {
+	t.Run("TIMER-6 a context that calls Goexit when it is asked keeps no delay from settling", func(t *testing.T) {
+		tm, c := mocked(t)
+		due, failed := tm.Delay(exiting{bg}, 1), tm.Delay(exiting{bg}, time.Hour)
+		called := make(chan struct{})
+		failed.OnSettle(func(settled) { close(called) })
+		c.add(1)
+		testwait.Done(t, due.Done())
+		require.NoError(t, tm.Close())
+		testwait.Done(t, called)
+	})
 }

@@ -31,10 +31,12 @@ func (c *core) guarded(ctx context.Context, record func() context.Context, fn fu
 		c.log.Error(recorded(record), "timer: a callback panicked",
 			slog.String("timer", c.name), slog.Any("panic", v), slog.String("stack", string(debug.Stack())))
 	}()
-	if frame.Labeled(ctx) {
-		pprof.SetGoroutineLabels(ctx)
-	}
-	fn()
+	func() {
+		defer fn() // whatever a foreign context does when it is asked
+		if frame.Labeled(ctx) {
+			pprof.SetGoroutineLabels(ctx)
+		}
+	}()
 	returned = true
 }
 
