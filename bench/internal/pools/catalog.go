@@ -39,47 +39,47 @@ func Kinds() []Kind {
 			Start: startGoroutines,
 		},
 		{
-			Name: Ants, Library: true, Full: "blocks, with no end",
+			Name: Ants, Peer: true, Full: "blocks, with no end",
 			Lacks: "queue, task context, label hygiene, custody at close; a panic is recovered and printed",
 			Start: startAnts(false),
 		},
 		{
-			Name: "ants, nonblocking", Library: true, Full: "rejects",
+			Name: "ants, nonblocking", Peer: true, Full: "rejects",
 			Lacks: "as ants",
 			Start: startAnts(true),
 		},
 		{
-			Name: Pond, Library: true, Queue: true, Full: "blocks, with no end",
+			Name: Pond, Peer: true, Queue: true, Full: "blocks, with no end",
 			Lacks: "task context and its cancellation, label hygiene, net for Goexit in a result, bound of Wait and of close",
 			Start: startPond(false),
 		},
 		{
-			Name: PondNonblocking, Library: true, Queue: true, Full: "rejects",
+			Name: PondNonblocking, Peer: true, Queue: true, Full: "rejects",
 			Lacks: "as pond",
 			Start: startPond(true),
 		},
 		{
-			Name: Workerpool, Library: true, Queue: true, Full: "never full",
+			Name: Workerpool, Peer: true, Queue: true, Full: "never full",
 			Lacks: "bound of the queue, task context, label hygiene, net for panic and Goexit, bound at close",
 			Start: startWorkerpool,
 		},
 		{
-			Name: "conc", Library: true, Full: "blocks, with no end",
+			Name: "conc", Peer: true, Full: "blocks, with no end",
 			Lacks: "queue, task context, label hygiene, rejection, accounts; a panic surfaces in Wait",
 			Start: startConc,
 		},
 		{
-			Name: Gopool, Library: true, Queue: true, Full: "never full",
+			Name: Gopool, Peer: true, Queue: true, Full: "never full",
 			Lacks: "bound of the queue, task context, label hygiene, net for Goexit, close of any kind; a panic is recovered and printed",
 			Start: startGopool,
 		},
 		{
-			Name: "errgroup", Library: true, Full: "blocks, with no end",
+			Name: "errgroup", Peer: true, Full: "blocks, with no end",
 			Lacks: "queue, task context, label hygiene, net for panic; the first error alone is kept",
 			Start: startErrgroup,
 		},
 		{
-			Name: "semaphore", Library: true, Full: "blocks until a ctx ends",
+			Name: "semaphore", Peer: true, Full: "blocks until a ctx ends",
 			Lacks: "queue, task context, label hygiene, net for panic and Goexit, custody at close: it counts, and the caller starts goroutines",
 			Start: startSemaphore,
 		},
@@ -90,7 +90,7 @@ func Kinds() []Kind {
 func Libraries() []string {
 	var names []string
 	for _, k := range Kinds() {
-		if k.Library {
+		if k.Peer {
 			names = append(names, k.Name)
 		}
 	}

@@ -6,11 +6,11 @@ import "runtime"
 
 // Kind is one way of running tasks on a number of goroutines.
 type Kind struct {
-	Name    string
-	Library bool   // somebody's package, as opposed to a few lines of one's own
-	Full    string // what a producer meets when there is no room
-	Lacks   string // what this module's pool does for a task and this one does not
-	Queue   bool   // tasks that have no goroutine yet wait in a queue of its own
+	Name  string
+	Peer  bool   // somebody's package, as opposed to a few lines of one's own
+	Full  string // what a producer meets when there is no room
+	Lacks string // what this module's pool does for a task and this one does not
+	Queue bool   // tasks that have no goroutine yet wait in a queue of its own
 
 	Start func(workers, queue int) Pool
 }
