@@ -14,6 +14,7 @@ import (
 type jobs struct {
 	accepted, completed uint16
 	stopped             bool
+	used                uint16 // whose right to complete was used, and came too late
 }
 
 type jobCall struct {
@@ -127,7 +128,8 @@ func stepJobs(s jobs, in, out any) (bool, jobs) {
 		s.completed |= c.job
 		return accepted && !completed && !s.stopped, s
 	case "duplicate":
-		return completed, s
+		return completed || s.used&c.job != 0, s
 	}
+	s.used |= c.job
 	return out == "stale" && s.stopped && !completed, s
 }

@@ -119,8 +119,8 @@ func (w *world) cancelOrAbandon(op Op, abandon bool) {
 		}
 	}
 	w.counts.fault(verb + " of a future")
-	// An aggregate that has f for an input may cancel the others.
-	alone := !slices.ContainsFunc(w.futures, func(g *tracked) bool { return slices.Contains(g.inputs, f) })
+	// An aggregate that depends on f, maybe by way of others, may cancel the rest.
+	alone := !slices.ContainsFunc(w.futures, func(g *tracked) bool { return g.id > f.id && len(g.inputs) > 0 })
 	var before []bool
 	for _, in := range f.inputs {
 		before = append(before, in.settledNow())
