@@ -54,9 +54,7 @@ func TestMapCallbacks(t *testing.T) {
 			testwait.Done(t, started)
 			ended := make(chan error, 1)
 			go func() { ended <- p.Shutdown(context.Background()) }()
-			for p.Post(bg, func(context.Context) {}) == nil {
-				runtime.Gosched() // until it is closed
-			}
+			testwait.Until(t, func() bool { return isClosed(p.Post(bg, func(context.Context) {})) })
 			gate.Open()
 			require.NoError(t, testwait.Value(t, ended))
 			require.ErrorIs(t, settled(t, f).Err, executor.ErrClosed)
