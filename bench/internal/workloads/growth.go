@@ -2,7 +2,6 @@ package workloads
 
 import (
 	"slices"
-	"sync/atomic"
 
 	"github.com/cadre-go/cadre/bench/internal/pools"
 	"github.com/cadre-go/cadre/bench/internal/sampling"
@@ -81,30 +80,23 @@ func posters(at func(kind pools.Kind, size, ops int) sampling.Sample) []contende
 func fillAndDrain(kind pools.Kind, size, ops int) sampling.Sample {
 	pool := kind.Start(2, size)
 	defer pool.Close()
-	var left, ran atomic.Int64
-	var done chan struct{}
-	post := pool.Load([]func(){func() {
-		ran.Add(1)
-		if left.Add(-1) == 0 {
-			close(done)
-		}
-	}})
+	var c countdown
+	post := pool.Load([]func(){c.task})
 	fill := func(tasks int) {
-		done = make(chan struct{})
-		left.Store(int64(tasks))
+		c.start(tasks)
 		for range tasks {
 			post(0)
 		}
-		<-done
+		<-c.done
 	}
 	fill(size)
-	ran.Store(0)
+	c.ran.Store(0)
 	s := sampling.Measure(ops, func() {
 		for left := ops; left > 0; left -= size {
 			fill(min(size, left))
 		}
 	})
-	s.Ran = int(ran.Load())
+	s.Ran = int(c.ran.Load())
 	return s
 }
 

@@ -48,28 +48,40 @@ func posts() []sampling.Workload {
 	return all
 }
 
+// countdown is a task that counts, and tells when it has run as often as was
+// asked for.
+type countdown struct {
+	left, ran atomic.Int64
+	done      chan struct{}
+}
+
+func (c *countdown) start(tasks int) {
+	c.done = make(chan struct{})
+	c.left.Store(int64(tasks))
+}
+
+func (c *countdown) task() {
+	c.ran.Add(1)
+	if c.left.Add(-1) == 0 {
+		close(c.done)
+	}
+}
+
 // postAll measures from the first post until everything has run.
 func postAll(kind pools.Kind, workers, producers, ops int) sampling.Sample {
 	pool := kind.Start(workers, queueLimit)
 	defer pool.Close()
-	var left, ran atomic.Int64
-	var done chan struct{}
-	post := pool.Load([]func(){func() {
-		ran.Add(1)
-		if left.Add(-1) == 0 {
-			close(done)
-		}
-	}})
+	var c countdown
+	post := pool.Load([]func(){c.task})
 	run := func(ops int) {
-		done = make(chan struct{})
-		left.Store(int64(ops))
+		c.start(ops)
 		produce(ops, producers, func() { post(0) })
-		<-done
+		<-c.done
 	}
 	run(max(ops/100/producers, 1) * producers)
-	ran.Store(0)
+	c.ran.Store(0)
 	s := sampling.Measure(ops, func() { run(ops) })
-	s.Ran = int(ran.Load())
+	s.Ran = int(c.ran.Load())
 	return s
 }
 
