@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/cadre-go/cadre/diagnostics"
+	"github.com/cadre-go/cadre/examples/transport/client"
+	"github.com/cadre-go/cadre/examples/transport/server"
 	"github.com/cadre-go/cadre/executor"
 	"github.com/cadre-go/cadre/future"
 )
@@ -35,11 +37,11 @@ func run(w io.Writer) (err error) {
 	out := &lockedWriter{w: w} // the logs of both sides and the story share it
 	log := slog.New(diagnostics.NewHandler(slog.NewTextHandler(out, &slog.HandlerOptions{ReplaceAttr: withoutTime})))
 
-	srv, err := startServer(log)
+	srv, err := server.Start(log)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, srv.http.Close()) }()
+	defer func() { err = errors.Join(err, srv.Close()) }()
 	pool, err := executor.New(executor.Config{Size: 4, QueueLimit: 16, Name: "http", Logger: log})
 	if err != nil {
 		return err
@@ -48,11 +50,11 @@ func run(w io.Writer) (err error) {
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
 	unread := make(chan string, 1)
-	c := newClient(transport, pool, log, func(resp *http.Response) { unread <- resp.Status })
+	c := client.New(transport, pool, log, func(resp *http.Response) { unread <- resp.Status })
 
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	for _, step := range []func(context.Context, io.Writer, *client, *server, <-chan string) error{
+	for _, step := range []func(context.Context, io.Writer, *client.Client, *server.Server, <-chan string) error{
 		concurrent, retrying, canceled, abandoned,
 	} {
 		if err := step(ctx, out, c, srv, unread); err != nil {
@@ -67,12 +69,12 @@ func traced(ctx context.Context, id string) context.Context {
 }
 
 // concurrent sends eight requests at once over four workers.
-func concurrent(ctx context.Context, out io.Writer, c *client, srv *server, _ <-chan string) error {
+func concurrent(ctx context.Context, out io.Writer, c *client.Client, srv *server.Server, _ <-chan string) error {
 	var greetings []*future.Future[string]
 	for i := range 8 {
 		ctx := traced(ctx, fmt.Sprintf("hello-%d", i))
-		resp := c.get(ctx, fmt.Sprintf("%s/hello?name=%d", srv.url, i))
-		greetings = append(greetings, future.Then(ctx, resp, text))
+		resp := c.Get(ctx, fmt.Sprintf("%s/hello?name=%d", srv.URL, i))
+		greetings = append(greetings, future.Then(ctx, resp, client.Text))
 	}
 	all, err := future.All(ctx, greetings...).Await(ctx)
 	if err != nil {
@@ -83,8 +85,8 @@ func concurrent(ctx context.Context, out io.Writer, c *client, srv *server, _ <-
 }
 
 // retrying meets two failures, and backs off after each.
-func retrying(ctx context.Context, out io.Writer, c *client, srv *server, _ <-chan string) error {
-	body, err := c.retry(traced(ctx, "retry"), srv.url+"/flaky", 5, 5*time.Millisecond)
+func retrying(ctx context.Context, out io.Writer, c *client.Client, srv *server.Server, _ <-chan string) error {
+	body, err := c.Retry(traced(ctx, "retry"), srv.URL+"/flaky", 5, 5*time.Millisecond)
 	if err != nil {
 		return fmt.Errorf("retry: %w", err)
 	}
@@ -93,13 +95,13 @@ func retrying(ctx context.Context, out io.Writer, c *client, srv *server, _ <-ch
 }
 
 // canceled gives up a request in flight: the server sees it go.
-func canceled(ctx context.Context, out io.Writer, c *client, srv *server, _ <-chan string) error {
-	resp := c.get(traced(ctx, "cancel"), srv.url+"/slow")
-	if err := wait(ctx, srv.slowBegan); err != nil {
+func canceled(ctx context.Context, out io.Writer, c *client.Client, srv *server.Server, _ <-chan string) error {
+	resp := c.Get(traced(ctx, "cancel"), srv.URL+"/slow")
+	if err := wait(ctx, srv.Arrived); err != nil {
 		return fmt.Errorf("cancel: the request did not arrive: %w", err)
 	}
 	resp.Cancel(errors.New("the user left"))
-	if err := wait(ctx, srv.slowLeft); err != nil {
+	if err := wait(ctx, srv.Left); err != nil {
 		return fmt.Errorf("cancel: the server did not notice: %w", err)
 	}
 	_, err := resp.Await(ctx)
@@ -112,13 +114,17 @@ func canceled(ctx context.Context, out io.Writer, c *client, srv *server, _ <-ch
 
 // abandoned stops waiting for a request and lets it run: its response, which
 // nobody can receive, is closed.
-func abandoned(ctx context.Context, out io.Writer, c *client, srv *server, unread <-chan string) error {
-	resp := c.get(traced(ctx, "abandon"), srv.url+"/late")
-	if err := wait(ctx, srv.lateBegan); err != nil {
+func abandoned(ctx context.Context, out io.Writer, c *client.Client, srv *server.Server, unread <-chan string) error {
+	resp := c.Get(traced(ctx, "abandon"), srv.URL+"/late")
+	if err := wait(ctx, srv.Arrived); err != nil {
 		return fmt.Errorf("abandon: the request did not arrive: %w", err)
 	}
 	resp.Abandon(errors.New("no longer needed"))
-	close(srv.lateGo)
+	select {
+	case srv.Answer <- struct{}{}:
+	case <-ctx.Done():
+		return fmt.Errorf("abandon: the server does not wait: %w", context.Cause(ctx))
+	}
 	select {
 	case status := <-unread:
 		fmt.Fprintf(out, "== abandon: the response %q came too late, and was closed\n", status)
@@ -128,7 +134,7 @@ func abandoned(ctx context.Context, out io.Writer, c *client, srv *server, unrea
 	}
 }
 
-func wait(ctx context.Context, ch <-chan struct{}) error {
+func wait[T any](ctx context.Context, ch <-chan T) error {
 	select {
 	case <-ch:
 		return nil
