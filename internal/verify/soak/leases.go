@@ -38,9 +38,9 @@ func newLeases() (*desk, error) {
 	}
 	l.pool, err = lease.New(lease.Config[*connection]{
 		Name: "leases", Slots: 4, MaxWaiters: 16, Executor: l.hooks,
-		AcquireTimeout: 40 * time.Millisecond, ConnectTimeout: time.Second,
+		AcquireTimeout: 40 * time.Millisecond, ConnectTimeout: 20 * time.Second,
 		MaxLifetime: 3 * time.Second, MaxIdle: time.Second, SweepInterval: 500 * time.Millisecond,
-		ValidateAfter: 20 * time.Millisecond, ValidateTimeout: time.Second,
+		ValidateAfter: 20 * time.Millisecond, ValidateTimeout: 20 * time.Second,
 		Connect: func(ctx context.Context) (*connection, error) {
 			if l.connects.Add(1)%20 == 0 {
 				return nil, errConnect
