@@ -70,6 +70,42 @@ func TestLimit_EXEC_20_ex_refuses(t *testing.T) {
 		require.Equal(t, 20, ran)
 		require.Len(t, logs.Of(slog.LevelError), 1)
 	})
+	t.Run("EXEC-20 a Post that exits when a place is offered", func(t *testing.T) {
+		for _, exits := range []int{0, 3, 18} { // how many of the tasks exit as well, from the first on
+			logs := defaultLogs(t)
+			posts, ran := 0, 0
+			m := executortest.NewManual()
+			s := newSerial(t, postFunc(func(ctx context.Context, task func(context.Context)) error {
+				if posts++; posts == 2 {
+					runtime.Goexit()
+				}
+				return m.Post(ctx, task)
+			}), 50)
+			for i := range 40 {
+				require.NoError(t, s.Post(bg, func(context.Context) {
+					if ran++; i < exits {
+						runtime.Goexit()
+					}
+				}))
+			}
+			run := func() { // ends with its goroutine, maybe
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					m.RunAll()
+				}()
+				testwait.Done(t, done)
+			}
+			for range 40 {
+				run()
+			}
+			require.Equal(t, 40, ran)
+			require.Len(t, logs.Of(slog.LevelError), 1+exits)
+			require.NoError(t, s.Post(bg, func(context.Context) { ran++ }), "the place is free again")
+			run()
+			require.Equal(t, 41, ran)
+		}
+	})
 	t.Run("EXEC-20 concurrent first Posts wait for what ex says", func(t *testing.T) {
 		for _, refuse := range []bool{true, false} {
 			synctest.Test(t, func(t *testing.T) {

@@ -146,7 +146,7 @@ func (r *runner) run(ctx context.Context) {
 		}))
 		defer end.Cut()
 	}
-	l.serve(ctx)
+	l.serve(ctx, true)
 }
 
 // dropAll discards what waits as ex has given up on what runs.
@@ -159,16 +159,17 @@ func (l *limited) dropAll() {
 	}
 }
 
-// serve runs what waits, under ctx, the context of a runner.
-func (l *limited) serve(ctx context.Context) {
+// serve runs what waits, under ctx, the context of a runner. With offers it
+// offers its place now and then.
+func (l *limited) serve(ctx context.Context, offers bool) {
 	returned := false
 	defer func() {
 		if returned {
 			return
 		}
 		// A task called runtime.Goexit, which ends this goroutine.
-		if !l.handOver() {
-			l.serve(ctx)
+		if !offers || !l.handOver(ctx) {
+			l.serve(ctx, offers)
 		}
 		endExited(ctx)
 	}()
@@ -176,8 +177,9 @@ func (l *limited) serve(ctx context.Context) {
 		switch ended := ctx.Err() != nil; {
 		case ended && errors.Is(context.Cause(ctx), ErrClosed):
 			l.dropAll()
+		case !offers:
 		case ended && n > 0 || n >= turn(ctx): // ended, one task a turn, so that there is progress
-			if l.handOver() {
+			if l.handOver(ctx) {
 				returned = true
 				return
 			}
@@ -221,9 +223,9 @@ func (l *limited) take() *item {
 	return nil
 }
 
-// handOver gives a runner's place back to ex. It returns true if another runner
-// has the place from here on, or nobody needs it or can have it.
-func (l *limited) handOver() bool {
+// handOver gives the place of the runner under ctx back to ex. It returns true if
+// another runner has the place from here on, or nobody needs it or can have it.
+func (l *limited) handOver(ctx context.Context) bool {
 	l.mu.Lock()
 	if len(l.waiting) == l.withdrawn {
 		l.runners--
@@ -235,7 +237,7 @@ func (l *limited) handOver() bool {
 	l.unbegun = append(l.unbegun, next)
 	l.mu.Unlock()
 
-	err := l.offer(next)
+	err := l.offer(ctx, next)
 
 	l.mu.Lock()
 	if err == nil && next.state == offered {
@@ -256,16 +258,30 @@ func (l *limited) handOver() bool {
 	return true
 }
 
-// offer posts next to ex. A foreign ex that panics has refused it.
-func (l *limited) offer(next *runner) (err error) {
+// offer posts next to ex for the runner under ctx. A foreign ex that panics has
+// refused it; so has one that calls runtime.Goexit, which ends this goroutine:
+// it serves to the end first, since nobody else has the place.
+func (l *limited) offer(ctx context.Context, next *runner) (err error) {
+	returned := false
 	defer func() {
+		if returned {
+			return
+		}
 		if v := recover(); v != nil {
 			err = &future.PanicError{Value: v, Stack: debug.Stack()}
 			l.log.Error(context.Background(), "executor: Post panicked",
 				slog.String("pool", l.full.Pool), slog.Any("panic", v), slog.String("stack", string(debug.Stack())))
+			return
 		}
+		l.log.Error(context.Background(), "executor: Post called runtime.Goexit", slog.String("pool", l.full.Pool))
+		l.mu.Lock()
+		l.endLocked(next)
+		l.mu.Unlock()
+		l.serve(ctx, false)
 	}()
-	return l.ex.Post(next, next.run)
+	err = l.ex.Post(next, next.run)
+	returned = true
+	return err
 }
 
 // endExited tells the task under ctx, which is exiting, that this has been
