@@ -8,6 +8,8 @@
 //     sequential models.
 //   - planted has patches, each of which breaks the library in one place, and a
 //     test that sees to it that sim finds them.
+//   - edge goes to the bounds: a million of one thing, a full disk, a limit of
+//     memory, a process that is told to stop.
 //
 // docs/reliability.md says what was run and what came of it.
 package verify
