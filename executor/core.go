@@ -53,8 +53,9 @@ type core struct {
 
 	closing   bool
 	alive     int           // goroutines of the pool, and one for the timer
-	changed   chan struct{} // closed and replaced when alive or a call from inside changes
+	changed   chan struct{} // closed and replaced when calls from inside have nothing to wait for any more
 	inside    []*insideCall
+	calling   int           // seats with calls, of goroutines that live
 	escalated chan struct{} // nil until shutdown escalates; closed when every discard is settled
 	announced bool
 	done      chan struct{}

@@ -114,7 +114,7 @@ func (c *core) callFromInside() *insideCall {
 		return nil
 	}
 	for _, s := range call.seats {
-		s.calls++
+		c.callsLocked(s, 1)
 	}
 	c.inside = append(c.inside, call)
 	c.changedLocked()
@@ -128,7 +128,7 @@ func (c *core) aloneLocked(g *guest) {
 	for _, call := range c.inside {
 		if at := slices.Index(call.seats, &g.seat); at >= 0 {
 			for _, s := range call.seats[at+1:] {
-				s.calls--
+				c.callsLocked(s, -1)
 			}
 			call.seats = call.seats[:at+1]
 		}
@@ -139,9 +139,21 @@ func (c *core) leaveCall(call *insideCall) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, s := range call.seats {
-		s.calls--
+		c.callsLocked(s, -1)
 	}
 	c.inside = slices.DeleteFunc(c.inside, func(other *insideCall) bool { return other == call })
+}
+
+// callsLocked adds n to the calls of s.
+func (c *core) callsLocked(s *seat, n int) {
+	before := s.calls > 0
+	s.calls += n
+	switch after := s.calls > 0; {
+	case after && !before:
+		c.calling++
+	case before && !after:
+		c.calling--
+	}
 }
 
 // seatLocked returns the seat of goroutine id.
@@ -159,29 +171,22 @@ func (c *core) seatLocked(id uint64) *seat {
 	return nil
 }
 
-// changedLocked follows up on a change of alive or of inside.
+// changedLocked follows up on a change of alive or of inside. It is called for
+// each goroutine that ends, so it looks at none of the others: that would take
+// time squared.
 func (c *core) changedLocked() {
-	if len(c.inside) == 0 { // so that the end of many stand-ins takes no time squared
+	if len(c.inside) == 0 {
 		return
 	}
-	outside := c.alive
-	for _, w := range c.workers {
-		if w.calls > 0 && !w.gone {
-			outside--
-		}
-	}
-	for g := c.guests.first; g != nil; g = g.next {
-		if g.calls > 0 {
-			outside--
-		}
-	}
-	if slices.ContainsFunc(c.inside, func(call *insideCall) bool { return call.timer }) {
+	outside := c.alive - c.calling
+	if outside == 1 && slices.ContainsFunc(c.inside, func(call *insideCall) bool { return call.timer }) {
 		outside--
 	}
-	if outside <= 0 {
-		for _, call := range c.inside {
-			call.rest = true
-		}
+	if outside > 0 {
+		return
+	}
+	for _, call := range c.inside {
+		call.rest = true
 	}
 	close(c.changed)
 	c.changed = make(chan struct{})
@@ -202,9 +207,11 @@ func (c *core) leave(w *worker, g *guest) {
 	c.mu.Lock()
 	if w != nil {
 		w.gone = true
+		c.callsLocked(&w.seat, -w.calls)
 	}
 	if g != nil {
 		c.guests.remove(g)
+		c.callsLocked(&g.seat, -g.calls)
 	}
 	c.alive--
 	last := c.alive == 0
