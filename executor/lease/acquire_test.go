@@ -5,6 +5,7 @@ package lease_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -126,17 +127,24 @@ func TestAcquire(t *testing.T) {
 		})
 	})
 	t.Run("LEASE-21 a grant to a caller whose ctx has ended goes back", func(t *testing.T) {
-		ctx, cancel := context.WithCancelCause(bg)
-		p, m := testPool(t, config{}, true, func(point string) {
-			if point == "commit" {
-				cancel(errCause)
+		for _, warm := range []int{0, 1} {
+			ctx, cancel := context.WithCancelCause(bg)
+			var armed atomic.Bool
+			p, m := testPool(t, config{}, true, func(point string) {
+				if point == "commit" && armed.Load() {
+					cancel(errCause)
+				}
+			})
+			for range warm {
+				release(t, acquire(t, p))
 			}
-		})
-		failed(t, begin(ctx, p), errCause)
-		testwait.Until(t, func() bool { return p.Stats().Free == 1 })
-		made, _ := m.made()
-		require.Zero(t, made, "it did not go on to connect")
-		atRest(t, p)
+			armed.Store(true)
+			failed(t, begin(ctx, p), errCause)
+			testwait.Until(t, func() bool { return p.Stats().Free == 1 })
+			made, _ := m.made()
+			require.Equal(t, warm, made, "it did not go on to connect")
+			atRest(t, p)
+		}
 	})
 	t.Run("LEASE-24 TryAcquire never queues", func(t *testing.T) {
 		p, _ := newPool(t, config{})
@@ -201,8 +209,12 @@ func TestAcquire(t *testing.T) {
 			require.Equal(t, []int{0, 1}, []int{a.Slot(), b.Slot()})
 			require.NoError(t, a.Discard(errDirty)) // slot 0 is cold
 			release(t, b)
+			for range 2 {
+				b = acquire(t, p)
+				require.Equal(t, 1, b.Slot())
+				release(t, b)
+			}
 			b = acquire(t, p)
-			require.Equal(t, 1, b.Slot())
 			a = acquire(t, p)
 			require.Equal(t, 0, a.Slot(), "the lowest, where none is warm")
 			release(t, a)

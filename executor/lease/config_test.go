@@ -66,6 +66,11 @@ func TestConfig(t *testing.T) {
 			require.Equal(t, []string{c.field}, configErrors(err))
 		}
 	})
+	t.Run("LEASE-13 the largest pools", func(t *testing.T) {
+		for _, c := range []struct{ slots, permits int }{{1 << 20, 0}, {1 << 20, 1}, {1 << 10, 1 << 10}, {1, 1 << 20}} {
+			require.NoError(t, lease.CheckConfig(config{Slots: c.slots, PermitsPerSlot: c.permits, Connect: connect}))
+		}
+	})
 	t.Run("LEASE-13 several are joined, and nothing is started", func(t *testing.T) {
 		called := false
 		_, err := lease.New(config{
@@ -165,8 +170,24 @@ func TestErrors(t *testing.T) {
 	})
 	t.Run("LEASE-22 stages and kinds have names", func(t *testing.T) {
 		require.Equal(t, "validating", lease.StageValidating.String())
+		require.Equal(t, "Stage(4)", (lease.StageValidating + 1).String())
 		require.Equal(t, "Stage(9)", lease.Stage(9).String())
 		require.Equal(t, "double release", lease.EventDoubleRelease.String())
+		require.Equal(t, "EventKind(8)", (lease.EventAbandoned + 1).String())
 		require.Equal(t, "EventKind(99)", lease.EventKind(99).String())
+	})
+	t.Run("LEASE-22 the end of a ctx is no other error", func(t *testing.T) {
+		p, _ := newPool(t, config{})
+		_, err := p.Acquire(ended(errCause))
+		l := acquire(t, p)
+		for _, err := range []error{err, p.Shutdown(ended(errCause))} {
+			require.ErrorIs(t, err, context.Canceled)
+			require.ErrorIs(t, err, errCause)
+			require.NotErrorIs(t, err, context.DeadlineExceeded)
+			require.NotErrorIs(t, err, lease.ErrClosed)
+		}
+		release(t, l)
+		require.NotErrorIs(t, &lease.CanceledError{}, context.Canceled)
+		require.NotErrorIs(t, &lease.ShutdownError{}, context.Canceled)
 	})
 }

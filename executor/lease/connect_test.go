@@ -36,6 +36,7 @@ func TestConnect(t *testing.T) {
 			callers = append(callers, begin(bg, p))
 		}
 		testwait.Until(t, func() bool { return p.Stats().Preparing == 3 })
+		require.Empty(t, p.Outstanding())
 		close(m.gate)
 		var first *thing
 		for _, ch := range callers {
@@ -194,11 +195,13 @@ func TestConnect(t *testing.T) {
 		require.NoError(t, p.Shutdown(bg))
 	})
 	t.Run("LEASE-49 the pool ends while the Connect is being posted", func(t *testing.T) {
-		ex := &during{Manual: executortest.NewManual()}
-		p, _ := newPool(t, config{Executor: ex})
-		ex.do = func() { _ = p.Close() }
-		failed(t, begin(bg, p), lease.ErrClosed)
-		atRest(t, p)
+		for range 10 { // who waits may hear of the end or of the task first
+			ex := &during{Manual: executortest.NewManual()}
+			p, _ := newPool(t, config{Executor: ex})
+			ex.do = func() { _ = p.Close() }
+			failed(t, begin(bg, p), lease.ErrClosed)
+			atRest(t, p)
+		}
 	})
 	t.Run("LEASE-64 a panic and a Goexit on the Executor", func(t *testing.T) {
 		p, _ := newPool(t, config{Executor: executor.Go(), Connect: func(context.Context) (*thing, error) { runtime.Goexit(); return nil, nil }})
@@ -207,6 +210,20 @@ func TestConnect(t *testing.T) {
 		p, _ = newPool(t, config{Executor: executor.Go(), Connect: func(context.Context) (*thing, error) { panic("boom") }})
 		failed(t, begin(bg, p), lease.ErrSchedulerFailed)
 		require.ErrorIs(t, p.Close(), lease.ErrSchedulerFailed)
+	})
+	t.Run("LEASE-21 LEASE-64 a Goexit on the Executor while the ctx ends", func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(bg)
+		ex := &during{Manual: executortest.NewManual()}
+		ex.do = func() {
+			cancel(errCause)
+			goexit(t, func() { ex.RunAll() })
+		}
+		p, _ := newPool(t, config{Executor: ex, Connect: func(context.Context) (*thing, error) { runtime.Goexit(); return nil, nil }})
+		var canceled *lease.CanceledError
+		require.ErrorAs(t, failed(t, begin(ctx, p), errCause), &canceled)
+		require.Equal(t, lease.StageConnecting, canceled.Stage)
+		require.Zero(t, p.Stats().ConnectErrors)
+		atRest(t, p)
 	})
 	t.Run("LEASE-64 an Executor that panics", func(t *testing.T) {
 		p, m := newPool(t, config{Executor: panicking{}})

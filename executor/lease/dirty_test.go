@@ -10,6 +10,7 @@ import (
 
 	"github.com/cadre-go/cadre/executor"
 	"github.com/cadre-go/cadre/executor/executortest"
+	"github.com/cadre-go/cadre/executor/lease"
 	"github.com/cadre-go/cadre/internal/testwait"
 )
 
@@ -28,6 +29,9 @@ func TestDirty(t *testing.T) {
 		}, false},
 		{"a nil error though ctx has ended", func(p *pool) error {
 			return inside(p, dead, func() error { return nil })
+		}, false},
+		{"an error that KeepOn accepts, and that is not about the end of ctx", func(p *pool) error {
+			return inside(p, dead, func() error { return accepted })
 		}, false},
 		{"the error of ctx, whatever KeepOn says", func(p *pool) error {
 			return inside(p, dead, func() error { return errors.Join(accepted, dead.Err()) })
@@ -137,6 +141,18 @@ func TestDirty(t *testing.T) {
 		require.Equal(t, 1, alive)
 		ex.RunAll()
 		m.requireOnce(t)
+	})
+	t.Run("LEASE-55 nothing is posted where there is no Dispose", func(t *testing.T) {
+		ex := executortest.NewManual()
+		m := &maker{}
+		p, err := lease.New(config{Slots: 1, Executor: ex, Connect: m.connect, Logger: quiet})
+		require.NoError(t, err)
+		defer func() { require.NoError(t, p.Close()) }()
+		ch := begin(bg, p)
+		testwait.Until(t, func() bool { return ex.RunAll() == 1 })
+		require.NoError(t, got(t, ch).Discard(errDirty))
+		require.Zero(t, ex.Queued())
+		require.Equal(t, 1, p.Stats().Condemned, "parked")
 	})
 	t.Run("LEASE-55 an Executor that drops the Dispose", func(t *testing.T) {
 		ex, err := executor.New(executor.Config{Size: 1, Logger: quiet})

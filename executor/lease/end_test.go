@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -37,20 +36,22 @@ func TestClose(t *testing.T) {
 			require.Equal(t, 1, p.Stats().Free)
 		})
 	})
-	for what, end := range map[string]func(){"panics": func() { panic("boom") }, "exits": runtime.Goexit} {
+	for what, way := range ways {
 		for often, limit := range map[string]int32{"once": 1, "each time": 1000} {
-			t.Run(name("LEASE-58 LEASE-65 everybody is settled though the owner %s %s on the way", what, often), func(t *testing.T) {
+			t.Run(name("LEASE-58 LEASE-65 everybody is settled in spite of a %s on the owner %s on the way", what, often), func(t *testing.T) {
 				var left atomic.Int32
 				cfg := config{Logger: slog.New(exitLog{slog.DiscardHandler})}
 				p, m := testPool(t, cfg, false, func(point string) {
 					if point == "reject" && left.Add(-1) >= 0 {
-						end()
+						way.end()
 					}
 				})
 				l := acquire(t, p)
 				callers := []<-chan answer{waiting(t, p, bg, p), waiting(t, p, bg, p.Handle()), waiting(t, p, bg, p)}
 				left.Store(limit)
-				require.ErrorIs(t, p.Close(), lease.ErrSchedulerFailed)
+				var failure *lease.SchedulerFailedError
+				require.ErrorAs(t, p.Close(), &failure)
+				require.Equal(t, way.said, failure.Panic)
 				for _, ch := range callers {
 					require.Error(t, testwait.Value(t, ch).err)
 				}
@@ -61,6 +62,28 @@ func TestClose(t *testing.T) {
 			})
 		}
 	}
+	t.Run("LEASE-58 LEASE-65 everybody is settled though the owner fails with a permit in hand, and on the way", func(t *testing.T) {
+		var armed atomic.Bool
+		p, m := testPool(t, config{}, false, func(point string) {
+			if armed.Load() && (point == "commit" || point == "reject") {
+				panic(point)
+			}
+		})
+		l := acquire(t, p)
+		callers := []<-chan answer{waiting(t, p, bg, p), waiting(t, p, bg, p.Handle()), waiting(t, p, bg, p)}
+		armed.Store(true)
+		release(t, l)
+		for _, ch := range callers {
+			var failure *lease.SchedulerFailedError
+			require.ErrorAs(t, testwait.Value(t, ch).err, &failure)
+			require.Equal(t, "commit", failure.Panic)
+		}
+		testwait.Done(t, p.Done())
+		require.Equal(t, 1, p.Stats().Free)
+		require.NoError(t, p.Check())
+		m.requireOnce(t)
+		requireConserved(t, p)
+	})
 	t.Run("LEASE-58 idle resources are disposed of", func(t *testing.T) {
 		p, m := newPool(t, config{Slots: 3})
 		a, b, c := acquire(t, p), acquire(t, p), acquire(t, p)

@@ -14,6 +14,37 @@ func NewTest[R any](cfg Config[R], slow bool, probe func(point string)) (*Pool[R
 	return newPool(cfg, options{slow: slow, probe: probe})
 }
 
+// CheckConfig is what New asks of a Config.
+func CheckConfig[R any](cfg Config[R]) error { return cfg.validate() }
+
+// MaxSpare bounds the waiters that a pool keeps for use again.
+const MaxSpare = maxSpare
+
+// Spare returns how many waiters a mailbox keeps that got some back and then
+// lent some, or -1 if it miscounts them.
+func Spare(back, lent int) int {
+	var m mailbox
+	m.init(new(gate), nil)
+	for range back {
+		m.recycle(newWaiter())
+	}
+	for range lent {
+		m.push(new(party))
+	}
+	n := 0
+	for w := m.spare; w != nil; w = w.spare {
+		n++
+	}
+	if n != m.spares {
+		return -1
+	}
+	return n
+}
+
+// Left returns the number of waiters that have left, and that the owner has not
+// taken note of.
+func (p *Pool[R]) Left() int { return int(p.anchor.core.box.left.Load()) }
+
 // Hint wakes the owner for nothing.
 func (p *Pool[R]) Hint() { p.anchor.core.box.signal() }
 

@@ -10,12 +10,22 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cadre-go/cadre/executor/lease"
+	"github.com/cadre-go/cadre/future"
 	"github.com/cadre-go/cadre/internal/testwait"
 	"github.com/cadre-go/cadre/timer"
 )
 
+// ways are how foreign code ends whoever calls it, and what the failure says of
+// it.
+var ways = map[string]struct {
+	end  func()
+	said any
+}{
+	"panic":  {func() { panic("boom") }, "boom"},
+	"Goexit": {runtime.Goexit, future.ErrGoexit},
+}
+
 func TestFailure(t *testing.T) {
-	boom := func() { panic("boom") }
 	requireFailed := func(t *testing.T, err error, where string) {
 		t.Helper()
 		var failure *lease.SchedulerFailedError
@@ -25,7 +35,7 @@ func TestFailure(t *testing.T) {
 		require.NotErrorIs(t, err, lease.ErrClosed)
 	}
 	for _, point := range []string{"acquire", "commit", "sweep", "deregister"} {
-		for what, end := range map[string]func(){"panic": boom, "Goexit": runtime.Goexit} {
+		for what, way := range ways {
 			t.Run(name("LEASE-64 LEASE-76 %s on the owner at %s", what, point), func(t *testing.T) {
 				armed := make(chan struct{})
 				var log lockedBuffer
@@ -33,7 +43,7 @@ func TestFailure(t *testing.T) {
 					select {
 					case <-armed:
 						if at == point {
-							end()
+							way.end()
 						}
 					default:
 					}
@@ -58,6 +68,7 @@ func TestFailure(t *testing.T) {
 				failed(t, begin(bg, p), lease.ErrSchedulerFailed)
 				requireFailed(t, p.Close(), "scheduler")
 				require.Equal(t, p.Close(), p.Err())
+				require.Equal(t, way.said, p.Err().(*lease.SchedulerFailedError).Panic)
 				if point != "commit" {
 					release(t, l)
 				}
@@ -91,6 +102,11 @@ func TestFailure(t *testing.T) {
 			{"Dispose", config{Dispose: func(*thing) { panic("boom") }}, func(t *testing.T, p *pool) {
 				require.NoError(t, acquire(t, p).Discard(errDirty))
 				_, err := p.Acquire(bg)
+				requireFailed(t, err, "Dispose")
+			}},
+			{"Dispose", config{Dispose: func(*thing) { panic("boom") }}, func(t *testing.T, p *pool) {
+				require.NoError(t, acquire(t, p).Discard(errDirty))
+				_, err := p.Sweep(bg)
 				requireFailed(t, err, "Dispose")
 			}},
 			{"KeepOn", config{KeepOn: func(error) bool { panic("boom") }}, func(t *testing.T, p *pool) {
@@ -166,9 +182,9 @@ func TestFailure(t *testing.T) {
 		}
 	})
 	t.Run("LEASE-65 hooks that panic and exit on the way down", func(t *testing.T) {
-		for what, end := range map[string]func(){"panic": boom, "Goexit": runtime.Goexit} {
+		for what, way := range ways {
 			disposed := 0
-			p, _ := newPool(t, config{Slots: 3, Dispose: func(*thing) { disposed++; end() }, OnEvent: func(lease.Event) { end() }})
+			p, _ := newPool(t, config{Slots: 3, Dispose: func(*thing) { disposed++; way.end() }, OnEvent: func(lease.Event) { way.end() }})
 			a, b, c := acquire(t, p), acquire(t, p), acquire(t, p)
 			release(t, a)
 			release(t, b)

@@ -180,7 +180,7 @@ func atRest(t *testing.T, p *pool) {
 	t.Helper()
 	testwait.Until(t, func() bool {
 		st := p.Stats()
-		return st.Preparing == 0 && st.Free+st.Leased == st.Capacity && st.Waiters+p.Boxed() == 0
+		return st.Preparing == 0 && st.Free+st.Leased == st.Capacity && st.Waiters+p.Boxed()+p.Left() == 0
 	})
 	require.NoError(t, p.Check())
 	requireConserved(t, p)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -59,6 +60,29 @@ func TestOwner(t *testing.T) {
 			l, _ := h.Acquire(bg)
 			_ = l.Release()
 		}))
+	})
+	t.Run("LEASE-82 a release reads the clock only where something ages", func(t *testing.T) {
+		reads := 0
+		clock := clockFunc(func() time.Time { reads++; return time.Time{} })
+		sound := func(context.Context, *thing) error { return nil }
+		for _, c := range []struct {
+			cfg   config
+			reads int
+		}{
+			{config{}, 0},
+			{config{ValidateAfter: time.Hour}, 0},
+			{config{Validate: sound}, 0},
+			{config{Validate: sound, ValidateAfter: time.Hour}, 1},
+			{config{MaxLifetime: time.Hour}, 1},
+			{config{MaxIdle: time.Hour}, 1},
+		} {
+			c.cfg.Clock = clock
+			p, _ := newPool(t, c.cfg)
+			l := acquire(t, p)
+			reads = 0
+			release(t, l)
+			require.Equal(t, c.reads, reads)
+		}
 	})
 }
 

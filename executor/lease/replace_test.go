@@ -142,6 +142,27 @@ func TestReplace(t *testing.T) {
 		used(t, p)
 		require.Equal(t, 1, asked)
 	})
+	t.Run("LEASE-52 nobody gets what is being validated, whatever the clock says", func(t *testing.T) {
+		mock := timertest.NewMock()
+		asked, gate := make(chan struct{}), make(chan struct{})
+		p, m := newPool(t, config{PermitsPerSlot: 2, ValidateAfter: time.Minute, Clock: mock, Validate: func(context.Context, *thing) error {
+			close(asked)
+			<-gate
+			return nil
+		}})
+		release(t, acquire(t, p))
+		mock.Add(time.Minute)
+		a := begin(bg, p)
+		testwait.Done(t, asked)
+		mock.Add(-time.Minute) // as of now nothing has to be validated
+		b := begin(bg, p)
+		testwait.Until(t, func() bool { return p.Stats().Preparing == 2 })
+		close(gate)
+		release(t, got(t, a))
+		release(t, got(t, b))
+		made, _ := m.made()
+		require.Equal(t, 1, made)
+	})
 	t.Run("LEASE-52 not while another lease uses it", func(t *testing.T) {
 		asked := 0
 		p, _ := newPool(t, config{PermitsPerSlot: 2, Validate: func(context.Context, *thing) error { asked++; return nil }})

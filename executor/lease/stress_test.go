@@ -170,6 +170,13 @@ func TestMailbox(t *testing.T) {
 		testwait.Until(t, func() bool { return lowered.Load() > 0 })
 		require.False(t, open.Load())
 	})
+	t.Run("LEASE-37 waiters are kept for use again, up to a bound", func(t *testing.T) {
+		for _, c := range []struct{ back, lent, kept int }{
+			{3, 0, 3}, {3, 2, 1}, {3, 5, 0}, {lease.MaxSpare + 5, 0, lease.MaxSpare}, {lease.MaxSpare + 5, 1, lease.MaxSpare - 1},
+		} {
+			require.Equal(t, c.kept, lease.Spare(c.back, c.lent))
+		}
+	})
 	t.Run("LEASE-37 a waiter that left is not used again while the owner has it", func(t *testing.T) {
 		parked, resume := make(chan struct{}), make(chan struct{})
 		first := true

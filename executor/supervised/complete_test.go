@@ -85,6 +85,32 @@ func TestComplete(t *testing.T) {
 		require.Equal(t, PoolShutdown, returned(t, ticket).Reason)
 		require.ErrorIs(t, context.Cause(a.Context()), ErrStaleAssignment)
 	})
+	t.Run("SUP-42 the outcome shows before the next job is delivered, and nothing is kept of the last one", func(t *testing.T) {
+		gate := make(chan struct{})
+		cfg := plain(1, handler(func(_ context.Context, a assignment) error {
+			<-gate
+			return a.Complete(10 * a.Job())
+		}))
+		cfg.Backlog = 1
+		p, _ := start(t, cfg)
+		in := &p.core.roles[0].inbox
+		keeps := func() bool {
+			in.mu.Lock()
+			defer in.mu.Unlock()
+			return in.item != nil || in.taken != nil
+		}
+		seen := make(chan bool, 2)
+		first, second := submit(t, p, 1), submit(t, p, 2)
+		for _, ticket := range []*Ticket[int]{first, second} {
+			ticket.Outcome.OnSettle(func(outcome) { seen <- keeps() })
+		}
+		close(gate)
+		require.False(t, testwait.Value(t, seen))
+		require.False(t, testwait.Value(t, seen))
+		require.Equal(t, 20, result(t, second))
+		stop(t, p)
+		require.Nil(t, p.core.roles[0], "nor of the worker, in the end")
+	})
 	t.Run("SUP-44 of concurrent calls on copies one gets nil", func(t *testing.T) {
 		const calls = 8
 		for range 50 {

@@ -207,6 +207,7 @@ func TestNames(t *testing.T) {
 	t.Run("SUP-13 zero values are invalid, and every other has a name", func(t *testing.T) {
 		require.Equal(t, "invalid", RejectReason(0).String())
 		require.Equal(t, "invalid", ReturnReason(99).String())
+		require.Equal(t, "invalid", (Contradiction + 1).String())
 		for r := PoolStopping; r <= ContextDone; r++ {
 			require.NotEqual(t, "invalid", r.String())
 		}
@@ -234,13 +235,26 @@ func TestNames(t *testing.T) {
 		}
 	})
 	t.Run("SUP-20 every error says what it is about", func(t *testing.T) {
-		for _, err := range []error{
-			&RejectedError[int]{Cause: ErrBacklogFull}, &ReturnedError[int]{Role: "a", Cause: errTest},
-			&RosterError[int, int]{Role: "a", Cause: errTest}, &CompletionError{Reason: errTest}, &CompletionError{Job: 1, Reason: errTest},
-			&StoppedError{Role: "a"}, &StoppedError{Role: "a", Cause: errTest}, &BudgetError{Max: 1},
-			&ForcedRetirementError{Unresolved: []Unresolved{{Role: "a"}}, Cause: errTest},
+		missing := []string{"stop settlement", "exit"}
+		for _, c := range []struct {
+			err  error
+			text string
+		}{
+			{&RejectedError[int]{Cause: ErrBacklogFull}, "job rejected: " + ErrBacklogFull.Error()},
+			{&ReturnedError[int]{ID: 3, Stage: Queued, Reason: PoolShutdown}, "job 3 returned (queued, 0 attempts): pool shutdown"},
+			{&ReturnedError[int]{ID: 3, Stage: Assigned, Role: "a", Reason: WorkerStopped, Attempts: 1, Cause: errTest},
+				`job 3 returned (assigned, role "a", 1 attempts): worker stopped: test`},
+			{&RosterError[int, int]{Role: "a", Index: 1, Cause: errTest}, `no worker for role "a" (index 1): test`},
+			{&CompletionError{Reason: errTest}, "completion refused: test"},
+			{&CompletionError{Job: 3, Role: "a", Reason: errTest}, `completion of job 3 by role "a" refused: test`},
+			{&StoppedError{Role: "a"}, `pool stopped: role "a" ended`},
+			{&StoppedError{Role: "a", Cause: errTest}, `pool stopped: role "a": test`},
+			{&BudgetError{Active: 1, Max: 1, Window: 1}, "restart budget spent: 1 of 1 within 1ns"},
+			{&ForcedRetirementError{Unresolved: []Unresolved{{"a", 1, "idle", missing}, {"b", 2, "busy", missing[1:]}}, Cause: errTest},
+				"shutdown forced with unresolved roles: a (incarnation 1, idle, missing [stop settlement exit])" +
+					" b (incarnation 2, busy, missing [exit]): test"},
 		} {
-			require.NotEmpty(t, err.Error())
+			require.EqualError(t, c.err, `supervised "": `+c.text)
 		}
 		require.ErrorIs(t, errors.Join(&ForcedRetirementError{Cause: errTest}), errTest)
 	})

@@ -2,12 +2,14 @@ package supervised
 
 import (
 	"context"
+	"math"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cadre-go/cadre/executor/supervised/internal/fold"
 	"github.com/cadre-go/cadre/internal/testwait"
 	"github.com/cadre-go/cadre/timer"
 	"github.com/cadre-go/cadre/timer/timertest"
@@ -193,6 +195,17 @@ func TestDrain(t *testing.T) {
 		})
 		release()
 		require.NoError(t, p.Wait(within(t)))
+	})
+	t.Run("SUP-85 SUP-86 a worker that cannot be asked in order is asked all the same", func(t *testing.T) {
+		cfg, err := plain(2, handler(tenfold)).withDefaults()
+		require.NoError(t, err)
+		p, err := newPool(t.Context(), cfg, fold.Counters{Stop: math.MaxUint64}, nil)
+		require.NoError(t, err)
+		phase(t, p, 0, "idle")
+		phase(t, p, 1, "idle")
+		var e *ForcedRetirementError
+		require.ErrorAs(t, p.Shutdown(within(t)), &e)
+		testwait.Done(t, p.Done())
 	})
 	t.Run("SUP-85 a clock that fails forces at once", func(t *testing.T) {
 		release := make(chan struct{})

@@ -69,6 +69,10 @@ func TestErrors(t *testing.T) {
 			}
 			require.EqualError(t, err, message)
 		}
+		late, cancel := context.WithDeadline(context.Background(), time.Time{})
+		defer cancel()
+		_, err := p.Submit(late, 7)
+		require.EqualError(t, err, `supervised "supervised": job rejected: the submitter's context has ended: context deadline exceeded`)
 	})
 	t.Run("SUP-89 a wait that is cut short says why", func(t *testing.T) {
 		p := open(t, permanent(always(obedient)))

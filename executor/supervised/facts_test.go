@@ -178,12 +178,14 @@ func TestWindows(t *testing.T) {
 			return nil
 		}))
 		cfg.Clock, cfg.Recovery = clock, Temporary(RetireRole)
-		quiet(&cfg)
+		log := quiet(&cfg)
 		p, s := start(t, cfg)
+		require.Empty(t, log.String())
 		clock.broken.Store(true)
 		close(end)
 		s.find(t, RoleRetired)
 		require.NoError(t, p.Close())
+		require.Contains(t, log.String(), "the clock panicked")
 	})
 	t.Run("SUP-67 an error that panics when it is asked about itself is an error", func(t *testing.T) {
 		var calls atomic.Int64

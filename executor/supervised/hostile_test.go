@@ -74,14 +74,23 @@ func TestHostile(t *testing.T) {
 			var discards atomic.Int64
 			cfg := plain(1, nil)
 			quiet(&cfg)
+			var wrong atomic.Int64
 			cfg.Factory = func(context.Context, Role) (worker, error) {
-				return &unfit{errTest, func() { discards.Add(1); act() }}, nil
+				return &unfit{errTest, func(cause error) {
+					var spent *BudgetError
+					if !errors.Is(cause, errTest) && !errors.As(cause, &spent) {
+						wrong.Add(1)
+					}
+					discards.Add(1)
+					act()
+				}}, nil
 			}
 			cfg.Recovery = Permanent(Budget{2, time.Hour}, Immediate(), RetireRole)
 			p, s := start(t, cfg)
 			s.find(t, RecoveryFailed)
 			stop(t, p)
 			require.Equal(t, int64(4), discards.Load(), "three that were not activated, and the one the budget had no place for")
+			require.Zero(t, wrong.Load(), "each is told why")
 		})
 		t.Run("SUP-67 a factory that "+how, func(t *testing.T) {
 			var calls atomic.Int64
@@ -231,7 +240,9 @@ func TestHostile(t *testing.T) {
 			testwait.Done(t, ticket.Outcome.Done())
 		}
 		stop(t, p)
-		require.Contains(t, b.String(), `msg="supervised: abnormal exit"`)
+		require.Contains(t, b.String(), `level=INFO msg="supervised: abnormal exit"`)
+		require.Regexp(t, `abnormal exit.* role=a incarnation=1 job=1 `, b.String())
+		require.NotContains(t, b.String(), "job=0", "what is about no job names none")
 		require.Contains(t, b.String(), "hostile_test.go", "SUP-98 the stack")
 		require.Contains(t, b.String(), "role=a")
 		require.Regexp(t, `abnormal exit.*trace=t77|trace=t77.*abnormal exit`, b.String())
@@ -241,12 +252,12 @@ func TestHostile(t *testing.T) {
 // unfit is a worker that cannot be activated.
 type unfit struct {
 	err     error
-	discard func()
+	discard func(cause error)
 }
 
 func (u *unfit) Activate(context.Context) error      { return u.err }
 func (u *unfit) Serve(context.Context, *inbox) error { return errors.New("served") }
-func (u *unfit) Discard(error)                       { u.discard() }
+func (u *unfit) Discard(cause error)                 { u.discard(cause) }
 
 func TestLaunchLate(t *testing.T) {
 	t.Run("SUP-86 a worker that starts after a forced end is asked to stop", func(t *testing.T) {

@@ -1,8 +1,6 @@
 package sched_test
 
 import (
-	"testing"
-
 	"github.com/stretchr/testify/require"
 
 	"github.com/cadre-go/cadre/executor/lease/internal/sched"
@@ -12,11 +10,17 @@ import (
 // and keeps the order in which permits were granted.
 type driver struct {
 	*world
-	t      *testing.T
+	t      tester
 	grants []int
 }
 
-func drive(t *testing.T, cfg config) *driver { return &driver{world: newWorld(cfg), t: t} }
+// tester is a *testing.T or a *rapid.T.
+type tester interface {
+	require.TestingT
+	Helper()
+}
+
+func drive(t tester, cfg config) *driver { return &driver{world: newWorld(cfg), t: t} }
 
 func (d *driver) must(done bool) {
 	d.t.Helper()

@@ -104,18 +104,30 @@ func (b *Box) Boxed() []*Waiter {
 	return out
 }
 
-// Breaks are ways to break a scheduler that has two queued waiters of two
-// handles.
-var Breaks = map[string]func(s *Sched){
-	"count":           func(s *Sched) { s.all.n++ },
-	"limit":           func(s *Sched) { s.limit = 1 },
-	"order":           func(s *Sched) { s.all.first.arrival = 9 },
-	"handle's count":  func(s *Sched) { s.all.first.Handle.queue.n = 2 },
-	"handle's order":  func(s *Sched) { s.all.last.links[byHandle].prev = s.all.first },
-	"ring's count":    func(s *Sched) { s.ring.n = 1 },
-	"ring's members":  func(s *Sched) { s.ring.front.next = s.ring.front },
-	"ring's links":    func(s *Sched) { s.ring.front.next.prev = s.ring.front.next },
-	"chosen":          func(s *Sched) { s.chosen = s.all.first },
-	"left at the end": func(s *Sched) { s.stopped = true },
-	"in progress":     func(s *Sched) { s.hand = true },
+// Break is a way to break a scheduler that has two queued waiters of two
+// handles, and what is said about it.
+type Break struct {
+	Spoil func(s *Sched)
+	Says  string
 }
+
+var Breaks = map[string]Break{
+	"count":           {func(s *Sched) { s.all.n++ }, "2 waiters are queued, and counted as 3"},
+	"limit":           {func(s *Sched) { s.limit = 1 }, "2 waiters are queued, with a limit of 1"},
+	"order":           {func(s *Sched) { s.all.first.arrival = 9 }, "arrival 2 is queued behind 9"},
+	"order of two":    {func(s *Sched) { s.all.first.arrival = 2 }, "arrival 2 is queued behind 2"},
+	"handle's count":  {func(s *Sched) { s.all.first.Handle.queue.n = 2 }, "a handle has 1 queued waiters, and counts 2"},
+	"handle's order":  {func(s *Sched) { s.all.last.links[byHandle].prev = s.all.first }, "arrival 2 is out of order in its handle's queue"},
+	"ring's count":    {func(s *Sched) { s.ring.n = 1 }, "the ring has 1 of 2 handles"},
+	"ring's links":    {func(s *Sched) { s.ring.front.next.prev = s.ring.front.next }, "the ring is torn"},
+	"ring's members":  {func(s *Sched) { s.ring.leave(s.ring.front) }, "the ring has 1 of 2 handles"},
+	"ring of one":     {func(s *Sched) { s.ring.front.next, s.ring.n = s.ring.front, 3 }, tornRing},
+	"chosen":          {func(s *Sched) { s.chosen = s.all.first }, "a waiter is chosen, and there is no permit"},
+	"left at the end": {func(s *Sched) { s.stopped = true }, "something is left after the end"},
+	"in progress":     {func(s *Sched) { s.hand = true }, "an event is in progress"},
+}
+
+// tornRing is about a ring that never gets to its second handle.
+const tornRing = `the ring is torn
+the ring has a handle twice, or one without waiters
+the ring has 1 of 2 handles`

@@ -88,80 +88,91 @@ func (r *reference) stop(why sched.Reason) {
 	r.queue, r.ring = nil, nil
 }
 
-// play makes the same random calls of the scheduler and of the reference, each
-// carried through before the next one.
-func play(t *testing.T, rt *rapid.T) {
+// chooser makes a model's choices.
+type chooser interface {
+	require.TestingT
+	Helper()
+	// choose returns a number below n.
+	choose(n int, what string) int
+}
+
+// randomly chooses by rapid.
+type randomly struct{ *rapid.T }
+
+func (r randomly) choose(n int, what string) int { return rapid.IntRange(0, n-1).Draw(r.T, what) }
+
+// play makes the same calls of the scheduler and of the reference, each carried
+// through before the next one.
+func play(t chooser, calls int) {
 	cfg := config{
-		capacity: rapid.IntRange(1, 4).Draw(rt, "capacity"),
-		limit:    rapid.IntRange(0, 8).Draw(rt, "limit"),
-		handles:  rapid.IntRange(1, 5).Draw(rt, "handles"),
-		policy:   rapid.SampledFrom([]sched.Policy{sched.RoundRobin, sched.FIFO}).Draw(rt, "policy"),
-		fast:     rapid.Bool().Draw(rt, "fast"),
+		capacity: 1 + t.choose(4, "capacity"),
+		limit:    t.choose(9, "limit"),
+		handles:  1 + t.choose(5, "handles"),
+		policy:   []sched.Policy{sched.RoundRobin, sched.FIFO}[t.choose(2, "policy")],
+		fast:     t.choose(2, "fast") == 0,
 		callers:  40,
 	}
 	d, r := drive(t, cfg), &reference{config: cfg, free: cfg.capacity, refused: make(map[int]sched.Reason)}
-	pick := func(what string, ok func(i int) bool) (int, bool) {
+	pick := func(what string, state int) (int, bool) {
 		var list []int
 		for i := range cfg.callers {
-			if ok(i) {
+			if d.state(i) == state {
 				list = append(list, i)
 			}
 		}
 		if len(list) == 0 {
 			return 0, false
 		}
-		return rapid.SampledFrom(list).Draw(rt, what), true
+		return list[t.choose(len(list), what)], true
 	}
-	in := func(state int) func(int) bool { return func(i int) bool { return d.state(i) == state } }
 	turns := newTurns(d)
-	for range rapid.IntRange(1, 120).Draw(rt, "calls") {
-		switch rapid.SampledFrom([]string{"acquire", "acquire", "acquire", "release", "release", "cancel", "bar", "end", "hint"}).Draw(rt, "call") {
-		case "acquire":
-			if i, ok := pick("caller", in(outside)); ok {
+	for range calls {
+		switch t.choose(9, "call") {
+		case 0, 1, 2:
+			if i, ok := pick("caller", outside); ok {
 				d.acquire(i)
 				r.acquire(i)
 				if d.state(i) == held && !slices.Contains(d.grants, i) {
 					d.grants = append(d.grants, i) // by the fast path
 				}
 			}
-		case "release":
-			if i, ok := pick("holder", in(held)); ok {
+		case 3, 4:
+			if i, ok := pick("holder", held); ok {
 				d.must(d.release(i))
 				d.rest()
 				r.release()
 			}
-		case "cancel":
-			if i, ok := pick("waiter", in(pending)); ok {
+		case 5:
+			if i, ok := pick("waiter", pending); ok {
 				d.must(d.cancel(i))
 				d.rest()
 				r.remove(i)
 			}
-		case "bar":
-			h := rapid.IntRange(0, cfg.handles-1).Draw(rt, "handle")
-			if rapid.IntRange(0, 3).Draw(rt, "dice") == 0 && d.bar(h) {
+		case 6:
+			h := t.choose(cfg.handles, "handle")
+			if t.choose(4, "dice") == 0 && d.bar(h) {
 				d.must(d.leave(h))
 				d.rest()
 				r.bar(h)
 			}
-		case "end":
-			if rapid.IntRange(0, 9).Draw(rt, "dice") == 0 && !d.ended {
+		case 7:
+			if t.choose(10, "dice") == 0 && !d.ended {
 				d.must(d.close())
 				d.rest()
 				r.stop(sched.Closed)
 			}
-		case "hint":
+		case 8:
 			d.woken = true
 			d.rest()
 		}
-		require.Equal(rt, r.granted, d.grants)
-		require.Equal(rt, r.free, d.word.Free())
-		require.Len(rt, r.queue, d.s.Len())
+		require.True(t, slices.Equal(r.granted, d.grants), "%v granted, and not %v", d.grants, r.granted)
+		require.Equal(t, r.free, d.word.Free())
+		require.Equal(t, len(r.queue), d.s.Len())
 		for i := range cfg.callers {
-			if d.state(i) == refused {
-				require.Equal(rt, r.refused[i], d.callers[i].why)
-			}
+			why, ok := r.refused[i]
+			require.True(t, ok == (d.state(i) == refused) && why == d.callers[i].why, "caller %d is refused", i)
 		}
-		turns.check(rt)
+		turns.check(t)
 	}
 	for i := range cfg.callers {
 		if d.state(i) == pending {
@@ -175,8 +186,8 @@ func play(t *testing.T, rt *rapid.T) {
 		}
 	}
 	d.rest()
-	require.Equal(rt, cfg.capacity, d.word.Free())
-	require.Zero(rt, d.s.Len())
+	require.Equal(t, cfg.capacity, d.word.Free())
+	require.Zero(t, d.s.Len())
 }
 
 // turns checks that between two grants to a handle that stays queued every
@@ -201,7 +212,7 @@ func (x *turns) queued(h int) bool {
 	return false
 }
 
-func (x *turns) check(rt *rapid.T) {
+func (x *turns) check(t require.TestingT) {
 	if x.d.policy != sched.RoundRobin {
 		return
 	}
@@ -218,9 +229,9 @@ func (x *turns) check(rt *rapid.T) {
 						n++
 					}
 				}
-				require.LessOrEqual(rt, n, 1, "handle %d between two grants to %d", h, g)
+				require.LessOrEqual(t, n, 1, "handle %d between two grants to %d", h, g)
 				if x.was[g][h] {
-					require.Equal(rt, 1, n, "handle %d, queued throughout, between two grants to %d", h, g)
+					require.Equal(t, 1, n, "handle %d, queued throughout, between two grants to %d", h, g)
 				}
 			}
 		}
@@ -247,13 +258,9 @@ func (x *turns) check(rt *rapid.T) {
 
 func TestModel(t *testing.T) {
 	t.Run("LEASE-75 LEASE-29 as the reference does", func(t *testing.T) {
-		rapid.Check(t, func(rt *rapid.T) { play(t, rt) })
+		rapid.Check(t, func(rt *rapid.T) { play(randomly{rt}, rapid.IntRange(1, 120).Draw(rt, "calls")) })
 	})
-}
-
-func FuzzModel(f *testing.F) {
-	f.Add([]byte("a pool of permits"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		rapid.MakeFuzz(func(rt *rapid.T) { play(t, rt) })(t, data)
+	t.Run("LEASE-75 LEASE-29 in any order of steps", func(t *testing.T) {
+		rapid.Check(t, func(rt *rapid.T) { mingle(randomly{rt}, rapid.IntRange(1, 200).Draw(rt, "steps")) })
 	})
 }

@@ -1,6 +1,7 @@
 package sched_test
 
 import (
+	"cmp"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -258,13 +259,14 @@ func TestDeregister(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	for how, spoil := range sched.Breaks {
+	for how, b := range sched.Breaks {
 		t.Run("LEASE-72 finds a broken "+how, func(t *testing.T) {
 			d := drive(t, config{capacity: 1, limit: 5, callers: 3, handles: 2})
 			d.acquire(0, 1, 2)
 			require.NoError(t, d.s.AtRest())
-			spoil(&d.s)
+			b.Spoil(&d.s)
 			require.Error(t, d.s.AtRest())
+			require.EqualError(t, cmp.Or(d.s.Check(), d.s.AtRest()), b.Says)
 		})
 	}
 }
@@ -347,53 +349,22 @@ func TestEnd(t *testing.T) {
 		require.Equal(t, sched.Failed, d.s.Acquire(&d.callers[1].Waiter).Reason)
 	})
 	t.Run("LEASE-6 an event in the middle of another is a defect", func(t *testing.T) {
-		d := drive(t, config{capacity: 1, limit: 3, callers: 2, handles: 1})
-		d.callers[0].state = pending
+		d := drive(t, config{capacity: 1, limit: 0, callers: 2, handles: 1})
+		middle := func() {
+			t.Helper()
+			require.PanicsWithValue(t, "sched: Sweep in the middle of another event", func() { d.s.Hint() })
+		}
+		d.callers[0].state, d.callers[1].state = pending, pending
 		require.Equal(t, sched.Prune, d.s.Acquire(&d.callers[0].Waiter).Kind)
-		require.PanicsWithValue(t, "sched: Sweep in the middle of another event", func() { d.s.Hint() })
-	})
-}
-
-// allTurns is the part of a Word that counts the turns.
-const allTurns = ^sched.Word(0) &^ (1<<24 - 1)
-
-func TestWord(t *testing.T) {
-	t.Run("LEASE-8 who may take", func(t *testing.T) {
-		w := sched.Full(2)
-		for _, c := range []struct {
-			word          sched.Word
-			caller, owner bool
-		}{
-			{w, true, true},
-			{w.WithDemand(true), false, true},
-			{w.WithClosed(), false, false},
-			{w.WithFailed(), false, false},
-			{sched.Full(0), false, false},
-		} {
-			next, ok := c.word.Take()
-			require.Equal(t, c.caller, ok)
-			first, okFirst := c.word.TakeFirst()
-			require.Equal(t, c.owner, okFirst)
-			if ok {
-				require.Equal(t, 1, next.Free())
-				require.Equal(t, uint64(1), next.Turn())
-				require.Equal(t, next, first)
-			}
-		}
-		require.Equal(t, w, w.WithDemand(true).WithDemand(false))
-	})
-	t.Run("LEASE-4 the turn wraps and leaves the rest alone", func(t *testing.T) {
-		w := sched.Full(sched.MaxCapacity).WithDemand(true)
-		for range 3 {
-			next, ok := w.TakeFirst()
-			require.True(t, ok)
-			w = next.Put() | allTurns
-		}
-		require.Equal(t, sched.MaxCapacity, w.Free())
-		w, _ = w.TakeFirst()
-		require.Zero(t, w.Turn())
-		require.Equal(t, sched.MaxCapacity-1, w.Free())
-		require.True(t, w.Demand())
-		require.False(t, w.Ended())
+		middle()
+		require.Equal(t, sched.Take, d.s.Next().Kind)
+		require.Equal(t, sched.Grant, d.s.Took(true).Kind)
+		middle()
+		require.Equal(t, sched.Calm, d.s.Committed(true).Kind)
+		require.Equal(t, sched.Prune, d.s.Acquire(&d.callers[1].Waiter).Kind)
+		require.Equal(t, sched.Take, d.s.Next().Kind)
+		require.Equal(t, sched.Reject, d.s.Took(false).Kind)
+		middle()
+		require.Equal(t, sched.Calm, d.s.Next().Kind)
 	})
 }

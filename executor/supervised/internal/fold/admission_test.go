@@ -242,6 +242,29 @@ func TestEveryEventInEveryPhase(t *testing.T) {
 	}
 }
 
+func TestAbsorbing(t *testing.T) {
+	for _, mode := range []Mode{Stopped, Forced} {
+		t.Run(fmt.Sprintf("SUP-88 mode %d refuses every fact with one diagnostic", mode), func(t *testing.T) {
+			for kind := Started; kind <= lastEvent; kind++ {
+				r := inPhase(t, Busy, Permanent)
+				ev := r.about(kind, 0)
+				ev.Ending, ev.Exit.Kind = Prepared, Normal
+				r.apply(event{Kind: Shutdown})
+				r.end(mode)
+				require.Equal(t, mode, r.s.mode)
+				a := r.refused(ev)
+				require.Equal(t, Fault, a.Kind)
+				if kind == Completed {
+					require.Equal(t, StaleCompletion, a.Diagnosis)
+				} else {
+					require.Equal(t, LateFact, a.Diagnosis)
+				}
+				require.Equal(t, PoolStopping, r.rejection(1))
+			}
+		})
+	}
+}
+
 // end ends a draining pool.
 func (r *rig) end(mode Mode) {
 	r.t.Helper()

@@ -53,6 +53,7 @@ func TestDetain(t *testing.T) {
 			if row.missing != 0 {
 				require.Equal(t, []Unresolved{{0, r.inc(0), row.phase, row.missing}}, r.s.Unresolved())
 			}
+			var told []event
 			for _, kind := range row.settle {
 				require.Equal(t, Draining, r.s.mode)
 				ev := r.about(kind, 0)
@@ -61,6 +62,10 @@ func TestDetain(t *testing.T) {
 					ev.Ending, ev.Worker = Prepared, 500
 				}
 				r.apply(ev)
+				told = append(told, ev)
+				for _, again := range told {
+					require.Equal(t, LateFact, r.refused(again).Diagnosis, "nothing arrives twice")
+				}
 			}
 			require.Equal(t, Stopped, r.s.mode)
 		})
@@ -104,6 +109,35 @@ func TestDetain(t *testing.T) {
 		require.Equal(t, Dispatched, r.s.Unresolved()[0].Phase)
 		require.Equal(t, LateFact, r.refused(begins).Diagnosis, "it begins once")
 	})
+	t.Run("SUP-83 what is not waited for is refused", func(t *testing.T) {
+		r := inPhase(t, Dispatched, Permanent)
+		r.apply(event{Kind: Shutdown})
+		r.apply(r.about(Activated, 0))
+		require.Equal(t, LateFact, r.refused(r.about(ActivationBegun, 0)).Diagnosis, "it is over")
+		wrong := r.about(StopSettled, 0)
+		wrong.Stop++
+		require.Equal(t, LateFact, r.refused(wrong).Diagnosis)
+		r = inPhase(t, Preparing, Permanent)
+		r.apply(event{Kind: Shutdown})
+		require.Equal(t, LateFact, r.refused(r.about(Exited, 0)).Diagnosis, "it has left before")
+	})
+	t.Run("SUP-83 a recovery that has come to its end does so once", func(t *testing.T) {
+		for _, end := range []EventKind{PreparationEnded, TimerScheduled} {
+			cfg := restarting(2) // the other role keeps the drain waiting
+			cfg.Backoff = Backoff{Kind: Constant, Initial: 1}
+			r := ready(t, cfg)
+			r.exit(0, Normal, 0)
+			if end == TimerScheduled {
+				r.prepared(0)
+			}
+			r.apply(event{Kind: Shutdown})
+			ev := r.about(end, 0)
+			ev.Ending = Lost
+			r.apply(ev)
+			require.Len(t, r.s.Unresolved(), 1)
+			require.Equal(t, LateFact, r.refused(ev).Diagnosis)
+		}
+	})
 }
 
 func TestShutdownStep(t *testing.T) {
@@ -126,6 +160,9 @@ func TestShutdownStep(t *testing.T) {
 		}
 		require.Equal(t, []int{2, 3, 4, 0, 1}, jobs)
 		require.Equal(t, 10, only(out, Fault)[0].Result)
+		for _, a := range only(out, RequestStop) {
+			require.Equal(t, ErrPoolShutdown, a.Cause)
+		}
 		require.Equal(t, time.Second, only(out, Schedule)[0].Delay)
 	})
 	t.Run("SUP-81 later requests change nothing", func(t *testing.T) {
@@ -134,6 +171,17 @@ func TestShutdownStep(t *testing.T) {
 		before := r.s.clone()
 		require.Empty(t, r.apply(event{Kind: Shutdown}))
 		require.Equal(t, before, r.s)
+	})
+	t.Run("SUP-88 a role stands nowhere once the pool has stopped", func(t *testing.T) {
+		r := ready(t, basic(1))
+		where := func(role int) string { return fmt.Sprint(r.s.Role(role)) }
+		require.Equal(t, fmt.Sprint(Idle, 1), where(0))
+		require.Equal(t, "0 0", where(1))
+		r.apply(event{Kind: Shutdown})
+		r.apply(r.about(StopSettled, 0))
+		require.Equal(t, fmt.Sprint(Idle, 1), where(0))
+		r.exit(0, Normal, 0)
+		require.Equal(t, "0 0", where(0))
 	})
 	t.Run("SUP-84 nothing to wait for means stopped in that step, and no timer", func(t *testing.T) {
 		cfg := basic(1)

@@ -28,6 +28,7 @@ func (s *State[J, R, C, W]) broken() []string {
 		m := &s.members[role]
 		count[m.phase]++
 		check("I-9", (m.phase == Idle) == (s.idle.next(role) == role))
+		check("I-9", m.holds == 0 || m.phase <= Stopping || m.phase == Preparing)
 		if m.assignment != 0 {
 			check("I-10", m.phase == Busy && s.mode == Serving)
 			check("I-10", !live[m.assignment] && s.assignments.issued(m.assignment))

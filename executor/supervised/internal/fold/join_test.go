@@ -1,6 +1,7 @@
 package fold
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
@@ -123,16 +124,21 @@ func TestJoinRefusals(t *testing.T) {
 		require.Equal(t, StaleCompletion, r.refused(ev).Diagnosis)
 	})
 	t.Run("SUP-45 a contradiction returns the job once and reports both facts", func(t *testing.T) {
-		r := ready(t, restarting(1))
-		r.submit(7)
-		ev := r.about(DeliveryRejected, 0)
-		r.complete(0, 70)
-		out := r.apply(ev)
-		require.Len(t, only(out, ReturnAssigned), 1)
-		require.Equal(t, Contradiction, only(out, ReturnAssigned)[0].Reason)
-		faults := only(out, Fault)
-		require.Len(t, faults, 2)
-		require.Equal(t, 70, faults[0].Result)
-		require.Equal(t, Draining, r.s.mode)
+		for _, cause := range []error{nil, errTest} {
+			r := ready(t, restarting(1))
+			r.submit(7)
+			ev := r.about(DeliveryRejected, 0)
+			ev.Cause = cause
+			r.complete(0, 70)
+			out := r.apply(ev)
+			require.Len(t, only(out, ReturnAssigned), 1)
+			require.Equal(t, Contradiction, only(out, ReturnAssigned)[0].Reason)
+			faults := only(out, Fault)
+			require.Len(t, faults, 2)
+			require.Equal(t, 70, faults[0].Result)
+			require.Equal(t, ErrContradiction, faults[0].Cause)
+			require.Equal(t, cmp.Or(cause, ErrContradiction), faults[1].Cause)
+			require.Equal(t, Draining, r.s.mode)
+		}
 	})
 }

@@ -15,6 +15,7 @@ type (
 // invariants that a state alone does not show.
 type ledger struct {
 	accepted map[JobID]int // payloads
+	rejected uint64
 	ended    map[JobID]bool
 	ids      map[identity]bool
 	stops    map[Incarnation]bool
@@ -116,6 +117,8 @@ func (l *ledger) record(before, after *state, ev *event, v Verdict, out []action
 			if before.count[Idle] == 0 && before.queue.n >= before.cfg.Backlog {
 				l.add("I-5 queued over the bound")
 			}
+		case Reject:
+			l.rejected++
 		case Complete, ReturnQueued, ReturnAssigned:
 			payload, ok := l.accepted[a.Job]
 			if !ok || l.ended[a.Job] {
@@ -190,7 +193,7 @@ func (l *ledger) record(before, after *state, ev *event, v Verdict, out []action
 		}
 	}
 	c := after.Counts()
-	if c.Accepted != uint64(len(l.accepted)) || c.Settled != uint64(len(l.ended)) {
+	if c.Accepted != uint64(len(l.accepted)) || c.Rejected != l.rejected || c.Settled != uint64(len(l.ended)) {
 		l.add("I-1 %+v", c)
 	}
 	if before.mode != after.mode && (after.mode == Serving || before.mode >= Stopped) {

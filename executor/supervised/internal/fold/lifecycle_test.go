@@ -179,8 +179,9 @@ func TestRetry(t *testing.T) {
 
 func TestRoleset(t *testing.T) {
 	t.Run("SUP-31 the search goes round once, over word bounds", func(t *testing.T) {
-		for _, n := range []int{1, 63, 64, 65, 130} {
+		for n, words := range map[int]int{1: 1, 63: 1, 64: 1, 65: 2, 130: 3} {
 			s := newRoleset(n)
+			require.Len(t, s, words)
 			require.Equal(t, None, s.next(0))
 			for _, member := range []int{0, n / 2, n - 1} {
 				s.add(member)

@@ -209,6 +209,25 @@ func TestLosses(t *testing.T) {
 		ev.Ending, ev.Cause = WorkerRejected, errors.New("no")
 		require.Equal(t, "prepare notice(3) fault(11)", kinds(r.apply(ev)))
 	})
+	t.Run("SUP-74 a refused preparation gives its worker back", func(t *testing.T) {
+		for _, mode := range []Mode{Serving, Draining} {
+			r := inPhase(t, Preparing, Permanent)
+			if mode == Draining {
+				r.apply(event{Kind: Shutdown})
+			}
+			for ending := Prepared; ending <= NotAttempted; ending++ {
+				ev := r.about(PreparationEnded, 0)
+				ev.Prep++
+				ev.Ending, ev.Worker = ending, 500
+				want := action{Carries: CarriesNothing}
+				if ending == Prepared {
+					want = action{Carries: CarriesWorker, Worker: 500}
+				}
+				got := r.refused(ev)
+				require.Equal(t, want, action{Carries: got.Carries, Worker: got.Worker})
+			}
+		}
+	})
 	t.Run("SUP-74 timers match by identity and phase", func(t *testing.T) {
 		r := inPhase(t, Scheduling, Permanent)
 		r.refused(r.about(TimerFired, 0)) // early
@@ -274,29 +293,6 @@ func TestOneFaultForEachFailure(t *testing.T) {
 			require.Equal(t, row.worker, len(only(out, Discard)) == 1)
 			require.Equal(t, Retired, r.phase(0))
 			require.Empty(t, only(out, Start))
-		})
-	}
-}
-
-func TestAbsorbing(t *testing.T) {
-	for _, mode := range []Mode{Stopped, Forced} {
-		t.Run(fmt.Sprintf("SUP-88 mode %d refuses every fact with one diagnostic", mode), func(t *testing.T) {
-			for kind := Started; kind <= lastEvent; kind++ {
-				r := inPhase(t, Busy, Permanent)
-				ev := r.about(kind, 0)
-				ev.Ending, ev.Exit.Kind = Prepared, Normal
-				r.apply(event{Kind: Shutdown})
-				r.end(mode)
-				require.Equal(t, mode, r.s.mode)
-				a := r.refused(ev)
-				require.Equal(t, Fault, a.Kind)
-				if kind == Completed {
-					require.Equal(t, StaleCompletion, a.Diagnosis)
-				} else {
-					require.Equal(t, LateFact, a.Diagnosis)
-				}
-				require.Equal(t, PoolStopping, r.rejection(1))
-			}
 		})
 	}
 }
