@@ -1,4 +1,4 @@
-# "make test" needs Go and make alone. race and stress need a C compiler as
+# "make test" needs Go and make alone. race, stress and soak need a C compiler as
 # well, and lint fetches its tool the first time.
 
 COUNT      ?= 1    ## race: runs of each test
@@ -7,8 +7,10 @@ TIMEOUT    ?= 60m  ## race, stress: limit of one package
 STRESSTIME ?= 2m   ## stress: time for each stress test
 FUZZTIME   ?= 30s  ## fuzz: time for each fuzz target
 FLOOR      ?= 95   ## cover: least percentage of a package's statements
+SOAKTIME   ?= 2m   ## soak: how long
 SEED       ?=      ## sim: seed of the first history; a fresh one if empty
 HISTORIES  ?=      ## sim: number of histories; 3000 if empty, or 1 with a SEED
+PKG        ?= ./timer  ## mutate: directory of one package
 PLANTED    ?= .    ## sim-planted: pattern of the bugs, as in lease|timer
 BENCH      ?= .    ## bench, bench-quick: pattern of the workloads, as in post|lease
 BENCHCOUNT ?= 5    ## bench: samples of each subject
@@ -18,9 +20,10 @@ BENCHSCALE ?= 1    ## bench: factor on the operations of a sample
 NESTED = $(patsubst %/go.mod,%,$(shell find . -mindepth 2 -name go.mod -not -path '*/testdata/*'))
 CODE   = . $(filter-out ./internal/tools,$(NESTED))
 
-STATICCHECK = go tool -modfile=$(CURDIR)/internal/tools/go.mod staticcheck
+TOOL        = go tool -modfile=$(CURDIR)/internal/tools/go.mod
+STATICCHECK = $(TOOL) staticcheck
 
-.PHONY: help fmt fmt-check vet lint test test-nested race stress exhaustive fuzz cover sig sim sim-planted bench bench-quick tidy check
+.PHONY: help fmt fmt-check vet lint test test-nested race stress exhaustive fuzz cover mutate sig sim sim-planted soak edge bench bench-quick tidy check
 .NOTPARALLEL:
 
 help: ## lists the targets and the variables
@@ -65,6 +68,12 @@ fuzz: ## runs every fuzz target in turn
 cover: ## says which statements of production packages their own tests leave out
 	CGO_ENABLED=0 go run ./internal/cover -floor=$(FLOOR)
 
+# Mutants are given a multiple of the time of the first run, which a cached test
+# would not take.
+mutate: ## breaks PKG in one place at a time, and says what its tests do not notice; takes minutes to hours
+	GOFLAGS="$$(go env GOFLAGS) -count=1" CGO_ENABLED=0 \
+		$(TOOL) gremlins unleash --config=internal/tools/gremlins.yaml $(strip $(PKG))
+
 sig: ## rewrites the API record in sig/
 	go run ./internal/apisig/cmd
 
@@ -75,6 +84,12 @@ sim: ## plays histories of all packages together under faults; SEED=n replays on
 sim-planted: ## breaks copies of the library, and sees to it that sim finds each bug; takes minutes
 	cd internal/verify && SIM_SEED=$(strip $(SEED)) SIM_PLANTED='$(strip $(PLANTED))' \
 		go test ./planted -count=1 -v -timeout=$(TIMEOUT)
+
+soak: ## keeps everything under load, and fails if anything grows; writes soak.out/
+	cd internal/verify && CGO_ENABLED=1 go run -race ./soak -for=$(strip $(SOAKTIME)) -out=$(CURDIR)/soak.out
+
+edge: ## goes to the bounds: a million of a thing, a full disk, a memory limit, a SIGTERM; prints figures
+	cd internal/verify && EDGE_SIZE=full go test ./edge -count=1 -v -timeout=$(TIMEOUT)
 
 bench: ## measures the library beside its peers; writes bench/RESULTS.md and plots if BENCH is . alone
 	cd bench && go run . -run='$(strip $(BENCH))' -rounds=$(strip $(BENCHCOUNT)) -scale=$(strip $(BENCHSCALE)) $(if $(filter .,$(BENCH)),-out=.)

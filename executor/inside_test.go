@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -84,6 +85,80 @@ func TestCloseInside(t *testing.T) {
 		g.Open()
 		testwait.Done(t, p.Done())
 	})
+	t.Run("EXEC-16_waits_for_a_task_whose_own_call_has_returned", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPool(t, executor.Config{Size: 2})
+			second, turn := make(chan error, 1), newGate(t)
+			require.NoError(t, p.Post(bg, func(context.Context) { <-turn.C; second <- p.Shutdown(bg) }))
+			synctest.Wait()
+			first, stuck := make(chan error, 1), newGate(t)
+			require.NoError(t, p.Post(bg, func(context.Context) { first <- p.Shutdown(ended(errCause)); <-stuck.C }))
+			require.ErrorIs(t, testwait.Value(t, first), errCause)
+			turn.Open()
+			synctest.Wait()
+			require.Empty(t, second)
+			stuck.Open()
+			require.NoError(t, testwait.Value(t, second))
+		})
+	})
+	t.Run("EXEC-16_waits_for_a_stand-in_that_nobody_waits_for", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPool(t, executor.Config{Size: 2})
+			closed, turn := make(chan error, 1), newGate(t)
+			require.NoError(t, p.Post(bg, func(context.Context) { <-turn.C; closed <- p.Close() }))
+			alone := newGate(t)
+			lender := executor.Submit(bg, p, func(ctx context.Context) (int, error) {
+				f := executor.Submit(bg, p, func(context.Context) (int, error) { <-alone.C; return 0, nil })
+				wait, cancel := context.WithTimeout(ctx, time.Second)
+				defer cancel()
+				return f.Await(wait)
+			})
+			futuretest.RequireError(t, waitFor(t, lender), context.DeadlineExceeded)
+			turn.Open()
+			synctest.Wait()
+			require.Empty(t, closed)
+			alone.Open()
+			require.NoError(t, testwait.Value(t, closed))
+		})
+	})
+	for _, lent := range []bool{false, true} {
+		name := map[bool]string{false: "worker", true: "stand-in"}[lent]
+		t.Run("EXEC-16_a_"+name+"_that_ended_while_its_slot_was_out_waits_for_nobody", func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPool(t, executor.Config{Size: 2})
+				other := newGate(t) // of a task that the call has to wait for
+				require.NoError(t, p.Post(bg, func(context.Context) { <-other.C }))
+				closed, waits := make(chan error, 1), make(chan error, 1)
+				lender := newGate(t)
+				lends := func(ctx context.Context) (int, error) {
+					inner := executor.Submit(bg, p, func(context.Context) (int, error) {
+						closed <- p.Shutdown(bg)
+						return 1, nil
+					})
+					go func() { // not on the goroutine of lends, which goes on and ends
+						_, err := inner.Await(ctx)
+						waits <- err
+					}()
+					<-lender.C
+					return 1, nil
+				}
+				if lent {
+					outer := lends
+					lends = func(ctx context.Context) (int, error) { return executor.Submit(bg, p, outer).Await(ctx) }
+				}
+				f := executor.Submit(bg, p, lends)
+				synctest.Wait()
+				lender.Open()
+				require.Equal(t, 1, futuretest.Await(t, f))
+				synctest.Wait()
+				require.Empty(t, closed)
+				other.Open()
+				require.NoError(t, testwait.Value(t, closed))
+				require.NoError(t, testwait.Value(t, waits))
+				testwait.Done(t, p.Done())
+			})
+		})
+	}
 	t.Run("EXEC-16_several_tasks_at_once", func(t *testing.T) {
 		for range 50 {
 			p, err := executor.New(executor.Config{Size: 3, QueueLimit: 6})

@@ -146,6 +146,21 @@ func TestLimit_EXEC_20_ex_refuses(t *testing.T) {
 			})
 		}
 	})
+	t.Run("EXEC-20 a Post waits for what ex says about the first, however long the queue", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			answer := make(chan struct{})
+			s := newSerial(t, postFunc(func(context.Context, func(context.Context)) error { <-answer; return errCause }), 5)
+			errs := make(chan error, 2)
+			for range 2 {
+				go func() { errs <- s.Post(bg, nothing) }()
+				synctest.Wait()
+			}
+			require.Empty(t, errs)
+			close(answer)
+			require.Equal(t, errCause, testwait.Value(t, errs))
+			require.Equal(t, errCause, testwait.Value(t, errs))
+		})
+	})
 	t.Run("EXEC-20 beside others a Post asks for itself", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			answer := make(chan struct{})
@@ -262,7 +277,7 @@ func TestLimit_EXEC_20_ex_discards(t *testing.T) {
 		fs[0].OnSettle(func(future.Outcome[int]) { panic("boom") })
 		fs[1].OnSettle(func(future.Outcome[int]) { runtime.Goexit() })
 		last := make(chan struct{})
-		fs[2].OnSettle(func(future.Outcome[int]) { close(last) })
+		fs[2].OnSettle(func(future.Outcome[int]) { close(last); panic("boom") })
 		require.Error(t, p.Shutdown(ended(errCause)))
 		for _, f := range fs {
 			futuretest.RequireSettled(t, f)
@@ -271,7 +286,9 @@ func TestLimit_EXEC_20_ex_discards(t *testing.T) {
 		testwait.Done(t, last)
 		check(t, fs, logs)
 		failed := logs.Of(slog.LevelError)
-		require.Equal(t, []string{"f=0", "f=1"}, []string{failed[0].Context, failed[1].Context})
+		for i, f := range []string{"f=0", "f=1", "f=2"} {
+			require.Equal(t, f, failed[i].Context, "each under the context of its own task")
+		}
 	})
 	t.Run("EXEC-20 within its Post, or more than once", func(t *testing.T) {
 		defaultLogs(t)

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 	"weak"
 
@@ -452,6 +453,22 @@ func TestSerial_EXEC_4_context(t *testing.T) {
 }
 
 // EXEC-13 through a Serial on a pool of one.
+func TestLimit_EXEC_13_await_inside(t *testing.T) {
+	t.Run("EXEC-13 a task that is lent a slot lends it to another runner", func(t *testing.T) {
+		p := newPool(t, executor.Config{Size: 1})
+		l := newLimit(t, p, 2, 5)
+		f := executor.Submit(bg, p, func(ctx context.Context) (int, error) {
+			var b *future.Future[int]
+			posted := make(chan struct{})
+			a := executor.Submit(ctx, l, func(ctx context.Context) (int, error) { <-posted; return b.Await(ctx) })
+			b = executor.Submit(ctx, l, value(2))
+			close(posted)
+			return a.Await(ctx)
+		})
+		require.Equal(t, 2, futuretest.Await(t, f))
+	})
+}
+
 func TestSerial_EXEC_13_await_inside(t *testing.T) {
 	for name, wrap := range map[string]func(executor.Executor) executor.Executor{
 		"Pool":       func(ex executor.Executor) executor.Executor { return ex },
@@ -572,6 +589,37 @@ func (c *dated) Deadline() (time.Time, bool) {
 }
 
 func TestForeignContexts(t *testing.T) {
+	t.Run("EXEC-20_EXEC-4_a_context_that_ex_derives_ends_the_task", func(t *testing.T) {
+		for _, on := range []string{"Pool", "Inline"} {
+			synctest.Test(t, func(t *testing.T) {
+				var ex executor.Executor = newPool(t, executor.Config{Size: 1})
+				if on == "Inline" {
+					ex = executor.Inline()
+				}
+				var cancel context.CancelCauseFunc
+				s := newSerial(t, postFunc(func(ctx context.Context, task func(context.Context)) error {
+					return ex.Post(ctx, func(ctx context.Context) {
+						ctx, cancel = context.WithCancelCause(ctx)
+						task(ctx)
+					})
+				}), 1)
+				other := newPool(t, executor.Config{Size: 1})
+				occupy(t, other, 1)
+				pending := executor.Submit(bg, other, value(1))
+				errs := make(chan error, 2)
+				go executor.Submit(bg, s, func(ctx context.Context) (int, error) {
+					_, err := pending.Await(ctx)
+					errs <- err
+					errs <- context.Cause(ctx)
+					return 0, nil
+				})
+				synctest.Wait()
+				cancel(errCause)
+				require.ErrorIs(t, testwait.Value(t, errs), errCause, on)
+				require.Equal(t, errCause, testwait.Value(t, errs), on)
+			})
+		}
+	})
 	t.Run("EXEC-20_a_Limit_asks_a_foreign_ctx_nothing_under_its_lock", func(t *testing.T) {
 		for n := range 4 { // the first to the fourth time that it is asked
 			l, err := executor.Limit(newPool(t, executor.Config{Size: 1}), 1, 8)

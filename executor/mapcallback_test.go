@@ -29,6 +29,19 @@ func (c *sickErr) Err() error {
 	return nil
 }
 
+// quietCtx ends without telling anybody.
+type quietCtx struct {
+	context.Context
+	over atomic.Bool
+}
+
+func (c *quietCtx) Err() error {
+	if c.over.Load() {
+		return context.Canceled
+	}
+	return nil
+}
+
 func double(_ context.Context, i int) (int, error) { return 2 * i, nil }
 
 // TestMapCallbacks has callbacks of a Map's future end badly where whoever
@@ -93,6 +106,36 @@ func TestMapCallbacks(t *testing.T) {
 		require.Equal(t, "the context", panicked.Value)
 		barrier(t, p)
 		custody(t, p.Stats())
+	})
+	t.Run("EXEC-9_a_context_that_has_ended_unnoticed_when_an_item_is_refused_cancels", func(t *testing.T) {
+		p := newPool(t, executor.Config{Size: 1, QueueLimit: executor.NoQueue})
+		g := occupy(t, p, 1)
+		ctx := &quietCtx{Context: bg}
+		f := executor.Map(ctx, p, []int{1}, double) // waits for room
+		ctx.over.Store(true)
+		closed := make(chan error, 1)
+		go func() { closed <- p.Close() }()
+		require.True(t, settled(t, f).Canceled())
+		g.Open()
+		require.NoError(t, testwait.Value(t, closed))
+	})
+	t.Run("EXEC-9_a_context_that_fails_between_items_cancels_those_that_run", func(t *testing.T) {
+		p := newPool(t, executor.Config{Size: 2})
+		ctx := &sickErr{Context: bg}
+		running, canceled := make(chan struct{}), make(chan error, 1)
+		f := executor.Map(ctx, p, []int{0, 1, 2}, func(own context.Context, i int) (int, error) {
+			if i == 1 {
+				close(running)
+				<-own.Done()
+				canceled <- own.Err()
+				return 0, nil
+			}
+			<-running
+			ctx.sick.Store(true)
+			return i, nil
+		})
+		require.Error(t, settled(t, f).Err)
+		require.Error(t, testwait.Value(t, canceled))
 	})
 	t.Run("EXEC-14_a_stuck_one_delays_Done_alone", func(t *testing.T) {
 		p, err := executor.New(executor.Config{Size: 1, QueueLimit: 1})

@@ -33,6 +33,19 @@ func (q *queue) post(t testing.TB) (*task, verdict) {
 }
 
 func TestQueue(t *testing.T) {
+	t.Run("EXEC-2_the_words_tell_each_state_apart", func(t *testing.T) {
+		q := testQueue(4, headMask) // every bit of the head is set
+		states := func() []bool {
+			e, x := q.both()
+			return []bool{e.slow(), e.closed(), x.slow(), x.closed(), x.frozen()}
+		}
+		require.Equal(t, []bool{false, false, false, false, false}, states())
+		q.slow()
+		require.Equal(t, []bool{true, false, true, false, false}, states())
+		q.fast()
+		q.close()
+		require.Equal(t, []bool{false, true, false, true, false}, states())
+	})
 	t.Run("EXEC-3_order_where_the_36_bits_of_head_go_round", func(t *testing.T) {
 		q := testQueue(3, headMask-4)
 		for range 20 {
@@ -63,6 +76,18 @@ func TestQueue(t *testing.T) {
 		q.close()
 		require.True(t, q.drained())
 		require.False(t, q.admit(q.in()-entryClosed), "nothing is admitted any more")
+	})
+	t.Run("EXEC-2_every_limit_can_be_filled_exactly", func(t *testing.T) {
+		for limit := range 100 {
+			q := testQueue(limit, 0)
+			require.Less(t, len(q.cells), max(9, 2*(limit+limit/4)), "no more cells than the next power of two")
+			for range limit {
+				_, v := q.post(t)
+				require.Equal(t, roomy, v, limit)
+			}
+			_, v := q.post(t)
+			require.Equal(t, full, v, limit)
+		}
 	})
 	t.Run("EXEC-2_an_old_reading_of_the_entry_is_not_full", func(t *testing.T) {
 		q := testQueue(4, 0)

@@ -252,7 +252,7 @@ func (c *core) escalate() (dropped []*task) {
 	settled := make(chan struct{})
 	c.escalated = settled
 	dropped = c.dropLocked()
-	g := &guest{seat: seat{core: c, index: -1}}
+	g := &guest{seat: seat{core: c}}
 	c.enterLocked(g)
 	c.mu.Unlock()
 

@@ -193,6 +193,26 @@ func TestShutdown(t *testing.T) {
 		require.Equal(t, 1, futuretest.Await(t, f))
 		require.True(t, workers.Load())
 	})
+	t.Run("EXEC-14_a_callback_that_is_stuck_is_no_task", func(t *testing.T) {
+		p := newPool(t, executor.Config{Size: 1})
+		begin, entered, stuck := newGate(t), make(chan struct{}), newGate(t)
+		f := executor.Submit(bg, p, func(context.Context) (int, error) { <-begin.C; return 1, nil })
+		f.OnSettle(func(future.Outcome[int]) { close(entered); <-stuck.C })
+		begin.Open()
+		testwait.Done(t, entered)
+		testwait.Call(t, func() {
+			var incomplete *executor.ShutdownError
+			require.ErrorAs(t, p.Shutdown(ended(errCause)), &incomplete)
+			require.Empty(t, incomplete.Running)
+		})
+	})
+	t.Run("EXEC-14_the_record_tells_how_long_it_took", func(t *testing.T) {
+		l, mock := newLogs(), timertest.NewMock()
+		p := newPool(t, executor.Config{Size: 1, Clock: mock, Logger: l.Logger()})
+		timertest.Advance(t, mock, p, time.Hour)
+		closeAll(t, p)
+		require.Zero(t, l.Of(slog.LevelInfo)[0].Attrs["duration"].Duration())
+	})
 	t.Run("EXEC-14_OnDiscard", onDiscard)
 	t.Run("EXEC-14_a_stuck_timer_callback", func(t *testing.T) {
 		p := newPool(t, executor.Config{Size: 1})
@@ -290,12 +310,15 @@ func onDiscard(t *testing.T) {
 		testwait.Done(t, p.Done())
 		require.Equal(t, []string{"1", "2", "3"}, told, name)
 		require.Equal(t, []string{"1", "3"}, called, name)
-		failures := len(l.Of(slog.LevelError))
+		failures := l.Of(slog.LevelError)
 		require.Len(t, l.Of(slog.LevelWarn), 3, name)
 		if name == "returns" {
-			require.Zero(t, failures)
+			require.Empty(t, failures)
 		} else {
-			require.Equal(t, 5, failures, name)
+			require.Len(t, failures, 5, name)
+		}
+		for _, r := range failures {
+			require.Contains(t, r.Message, map[string]string{"panics": "panicked", "Goexits": "called runtime.Goexit"}[name])
 		}
 	}
 }

@@ -252,7 +252,7 @@ func (g *guest) standIn(t *task) {
 // aside runs fn, which is foreign, under a net on a goroutine of its own. The
 // pool waits for it, unless it has ended.
 func (c *core) aside(fn func()) {
-	g := &guest{seat: seat{core: c, index: -1}}
+	g := &guest{seat: seat{core: c}}
 	labels := c.labels
 	if c == none {
 		labels = context.Background()

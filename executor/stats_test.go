@@ -16,6 +16,7 @@ import (
 
 	"github.com/cadre-go/cadre/executor"
 	"github.com/cadre-go/cadre/future"
+	"github.com/cadre-go/cadre/future/futuretest"
 	"github.com/cadre-go/cadre/internal/testwait"
 	"github.com/cadre-go/cadre/timer/timertest"
 )
@@ -196,6 +197,20 @@ func closeAllAt(t *testing.T, p *executor.Pool, then func()) {
 	testwait.Until(t, func() bool { s := p.Stats(); return s.Queued+s.Running == 0 })
 	then()
 	closeAll(t, p)
+}
+
+func TestStatsOfStandIns(t *testing.T) {
+	t.Run("EXEC-22_what_goes_straight_to_a_stand-in_is_accepted", func(t *testing.T) {
+		p := newPool(t, executor.Config{Size: 1, QueueLimit: executor.NoQueue})
+		f := executor.Submit(bg, p, func(ctx context.Context) ([]int, error) {
+			return executor.Map(ctx, p, []int{1, 2, 3}, double).Await(ctx)
+		})
+		require.Equal(t, []int{2, 4, 6}, futuretest.Await(t, f))
+		barrier(t, p)
+		s := p.Stats()
+		custody(t, s)
+		require.EqualValues(t, 1+3+1, s.Accepted, "the task, its items and the barrier")
+	})
 }
 
 func TestRunning(t *testing.T) {

@@ -93,11 +93,7 @@ func bareOp[T any](ctx context.Context, fn func(context.Context) (T, error), opt
 	o := &op[T]{fn: fn}
 	o.link = frame.Link{Producer: o, Keep: true}
 	o.task.values = valuesOf(ctx)
-	if len(opts) > 0 {
-		link.Bind(&o.c, &o.link, opts)
-	} else {
-		link.Bind(&o.c, &o.link, nil)
-	}
+	link.Bind(&o.c, &o.link, opts)
 	return o
 }
 

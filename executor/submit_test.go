@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -306,6 +307,67 @@ func TestCancel(t *testing.T) {
 		futuretest.Await(t, f)
 		f.Cancel(nil)
 		require.Zero(t, c.closed.Load(), "a value that was delivered stays")
+	})
+}
+
+func TestSubmitFailures(t *testing.T) {
+	t.Run("EXEC-7_a_panic_after_the_future_has_settled_is_reported_and_an_error_is_not", func(t *testing.T) {
+		for name, fail := range map[string]func() error{
+			"error": func() error { return errCause },
+			"panic": func() error { panic("boom") },
+		} {
+			l := newLogs()
+			p := newPool(t, executor.Config{Size: 1, Logger: l.Logger()})
+			begun, g := make(chan struct{}), newGate(t)
+			f := executor.Submit(bg, p, func(context.Context) (int, error) { close(begun); <-g.C; return 0, fail() })
+			testwait.Done(t, begun)
+			f.Abandon(nil)
+			g.Open()
+			closeAll(t, p)
+			require.Equal(t, name == "panic", len(l.Of(slog.LevelError)) == 1, name)
+		}
+	})
+	t.Run("EXEC-7_a_callback_of_a_contexts_end_is_contained_and_the_record_says_how_it_failed", func(t *testing.T) {
+		for how, fail := range map[string]func(){
+			"executor: a callback panicked":              func() { panic("boom") },
+			"executor: a callback called runtime.Goexit": runtime.Goexit,
+		} {
+			l := defaultLogs(t)
+			p := newPool(t, executor.Config{Size: 1})
+			g := occupy(t, p, 1)
+			ctx, cancel := context.WithCancel(bg)
+			executor.Submit(ctx, p, value(1)).OnSettle(func(future.Outcome[int]) { fail() })
+			cancel()
+			testwait.Until(t, func() bool { return len(l.Of(slog.LevelError)) == 1 })
+			require.Equal(t, how, l.Of(slog.LevelError)[0].Message)
+			g.Open()
+		}
+	})
+	t.Run("EXEC-7_the_future_of_a_task_that_an_executor_loses_has_its_callbacks_called", func(t *testing.T) {
+		p := newPool(t, executor.Config{Size: 1, Logger: newLogs().Logger()})
+		g := occupy(t, p, 1)
+		f := executor.Submit(bg, postFunc(func(ctx context.Context, _ func(context.Context)) error {
+			return p.Post(ctx, func(context.Context) { panic("the executor") })
+		}), value(1))
+		told := make(chan error, 1)
+		f.OnSettle(func(o future.Outcome[int]) { told <- o.Err })
+		g.Open()
+		var panicked *future.PanicError
+		require.ErrorAs(t, testwait.Value(t, told), &panicked)
+	})
+	t.Run("EXEC-9_the_end_of_the_callers_pool_cancels_what_another_pool_has", func(t *testing.T) {
+		mine, other := newPool(t, executor.Config{Size: 1}), newPool(t, executor.Config{Size: 1})
+		g := occupy(t, other, 1)
+		submitted := make(chan *future.Future[int], 1)
+		executor.Submit(bg, mine, func(ctx context.Context) (int, error) {
+			submitted <- executor.Submit(ctx, other, value(1))
+			<-g.C
+			return 0, nil
+		})
+		f := testwait.Value(t, submitted)
+		require.Error(t, mine.Shutdown(ended(errCause)))
+		require.True(t, settled(t, f).Canceled())
+		g.Open()
 	})
 }
 

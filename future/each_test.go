@@ -110,6 +110,19 @@ func TestEach(t *testing.T) {
 		requireUnwatched(t, cs...)
 	})
 
+	t.Run("FUT-10_the_end_of_ctx_passes_over_what_was_yielded_before", func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(bg)
+		defer cancel(nil)
+		cs, fs := pending(3)
+		cs[1].Complete(1)
+		var order []int
+		for i := range future.Each(ctx, fs...) {
+			order = append(order, i)
+			cancel(errWhy)
+		}
+		require.Equal(t, []int{1, 0, 2}, order)
+	})
+
 	t.Run("FUT-10_ctx_ends_while_waiting", func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(bg)
 		_, fs := pending(1)

@@ -232,6 +232,8 @@ func TestClock(t *testing.T) {
 			c.hook(nil, nil)
 			require.Len(t, log.all(), 1)
 			require.Equal(t, bg, log.all()[0].ctx, "a record about the timer carries no context")
+			require.Equal(t, name != "Goexit", log.all()[0].attr("panic") != nil)
+			require.Equal(t, name == "Goexit", log.all()[0].attr("error") == future.ErrGoexit)
 			other := tm.Delay(bg, 1)
 			testwait.Done(t, f.Done()) // the timer was used again
 			c.add(1)

@@ -99,6 +99,16 @@ func TestCancel(t *testing.T) {
 		}
 		cancel()
 		testwait.Until(t, func() bool { return len(log.all()) == len(failures) })
+		var panics, exits int
+		for _, r := range log.all() {
+			switch {
+			case r.attr("panic") != nil:
+				panics++
+			case r.attr("error") == future.ErrGoexit:
+				exits++
+			}
+		}
+		require.Equal(t, []int{2, 1}, []int{panics, exits}, "a record says how it failed")
 		require.Zero(t, tm.Len())
 	})
 }

@@ -229,6 +229,25 @@ func TestDelay(t *testing.T) {
 			testwait.Done(t, f.Done())
 		}
 	})
+	t.Run("TIMER-8 the clock moves to the next deadline at each arming", func(t *testing.T) {
+		tm, c := mocked(t)
+		var fs []*future.Future[time.Time]
+		for i := range 3 {
+			fs = append(fs, tm.Delay(bg, time.Duration(i+1)*time.Second))
+		}
+		synced(t, tm)
+		moves := 0 // only the timer's goroutine arms
+		c.hook(func() {
+			if moves++; moves <= len(fs) {
+				c.add(time.Second)
+			}
+		}, nil)
+		synced(t, tm)
+		c.hook(nil, nil)
+		for i, f := range fs {
+			require.Equal(t, at(time.Duration(i+1)*time.Second), futuretest.RequireSettled(t, f).Value)
+		}
+	})
 	t.Run("TIMER-8 a clock that never stands still is armed a few times at most", func(t *testing.T) {
 		tm, c := mocked(t)
 		c.hook(func() {

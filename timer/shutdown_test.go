@@ -238,15 +238,17 @@ func TestShutdown(t *testing.T) {
 		}
 	})
 	t.Run("TIMER-8 Close sees a clock that moves between the reading and the arming", func(t *testing.T) {
-		tm, c := mocked(t)
-		gate, entered := make(chan struct{}), make(chan struct{})
-		tm.Delay(bg, 1).OnSettle(func(settled) { close(entered); <-gate })
-		c.add(1)
-		testwait.Done(t, entered)
-		c.hook(func() { c.add(time.Hour) }, nil)
-		require.ErrorIs(t, tm.Close(), context.DeadlineExceeded)
-		c.hook(nil, nil)
-		close(gate)
+		for _, move := range []time.Duration{30 * time.Second, time.Hour} { // its bound exactly, and more
+			tm, c := mocked(t)
+			gate, entered := make(chan struct{}), make(chan struct{})
+			tm.Delay(bg, 1).OnSettle(func(settled) { close(entered); <-gate })
+			c.add(1)
+			testwait.Done(t, entered)
+			c.hook(func() { c.add(move) }, nil)
+			testwait.Call(t, func() { require.ErrorIs(t, tm.Close(), context.DeadlineExceeded) })
+			c.hook(nil, nil)
+			close(gate)
+		}
 	})
 	t.Run("TIMER-7 Close by package time", func(t *testing.T) {
 		tm := start(t, timer.Config{ShutdownTimeout: time.Millisecond})

@@ -99,6 +99,7 @@ func TestSync(t *testing.T) {
 		require.ErrorAs(t, err, &interrupted)
 		require.ErrorIs(t, err, context.Canceled)
 		require.ErrorIs(t, err, cause)
+		require.Zero(t, timer.Syncs(tm), "nothing is left of it")
 		close(gate)
 		synced(t, tm)
 	})

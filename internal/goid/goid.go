@@ -13,10 +13,7 @@ import (
 // header returns the first line of the caller's stack trace in buf, such as
 // "goroutine 7 [running, synctest bubble 3]:".
 func header(buf []byte) []byte {
-	line := buf[:runtime.Stack(buf, false)]
-	if i := bytes.IndexByte(line, '\n'); i >= 0 {
-		line = line[:i]
-	}
+	line, _, _ := bytes.Cut(buf[:runtime.Stack(buf, false)], []byte("\n"))
 	return line
 }
 

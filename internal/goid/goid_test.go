@@ -52,6 +52,16 @@ func TestID(t *testing.T) {
 	})
 }
 
+func TestParse(t *testing.T) {
+	for header, id := range map[string]uint64{
+		"goroutine 7 [running]:":                     7,
+		"goroutine 1029384756 [running]:":            1029384756,
+		"goroutine 90 [running, synctest bubble 3]:": 90,
+	} {
+		require.Equal(t, id, goid.Parse([]byte(header)), header)
+	}
+}
+
 func TestBubbled(t *testing.T) {
 	require.False(t, goid.Bubbled())
 	synctest.Test(t, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"testing"
+	"testing/synctest"
 	"weak"
 
 	"github.com/stretchr/testify/require"
@@ -44,24 +45,32 @@ func TestWatch(t *testing.T) {
 	t.Run("EXEC-11_stops_in_any_order", func(t *testing.T) {
 		for first := range 3 {
 			for second := range 3 {
-				c := &lazyctx.Ctx{Parent: t.Context()}
-				told := make(chan int, 3)
-				var ws [3]lazyctx.Watch
-				for i := range ws {
-					c.Watch(&ws[i], lazyctx.Func(func(error) { told <- i }))
-				}
-				ws[first].Stop()
-				ws[second].Stop()
-				ws[second].Stop()
-				c.Cancel(cause)
-				for i := range ws {
-					if i != first && i != second {
-						testwait.Done(t, told)
+				synctest.Test(t, func(t *testing.T) {
+					c := &lazyctx.Ctx{Parent: t.Context()}
+					told := make(chan int, 3)
+					var ws [3]lazyctx.Watch
+					for i := range ws {
+						c.Watch(&ws[i], lazyctx.Func(func(error) { told <- i }))
 					}
-				}
-				require.Empty(t, told)
+					ws[first].Stop()
+					ws[second].Stop()
+					ws[second].Stop()
+					c.Cancel(cause)
+					for i := range ws {
+						if i != first && i != second {
+							testwait.Done(t, told)
+						}
+					}
+					synctest.Wait()
+					require.Empty(t, told)
+				})
 			}
 		}
+	})
+
+	t.Run("EXEC-11_that_was_never_set_stops", func(t *testing.T) {
+		var w lazyctx.Watch
+		require.NotPanics(t, w.Stop)
 	})
 
 	t.Run("EXEC-11_is_not_told_of_anything_else", func(t *testing.T) {

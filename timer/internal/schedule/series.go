@@ -48,10 +48,9 @@ func (s *Series) due(now int64) uint64 {
 // miss counts every undecided tick up to the last one as missed. A clock that
 // was set back finds nothing to count.
 func (s *Series) miss(last uint64) {
-	if last > s.decided {
-		s.missed += last - s.decided
-		s.decided = last
-	}
+	last = max(last, s.decided)
+	s.missed += last - s.decided
+	s.decided = last
 }
 
 // Look counts the ticks that are lost by now: all that a run in progress has

@@ -71,6 +71,8 @@ func TestSeries(t *testing.T) {
 	t.Run("TIMER-2 the grid saturates", func(t *testing.T) {
 		s := schedule.NewSeries(5, math.MaxInt64)
 		require.Equal(t, int64(schedule.Never), s.Next())
+		s = schedule.NewSeries(0, 1<<62)
+		require.Equal(t, int64(1<<62), s.Next(), "the only tick that fits")
 		s = schedule.NewSeries(math.MinInt64, math.MaxInt64)
 		require.Equal(t, int64(-1), s.Next())
 		require.True(t, s.Begin(math.MaxInt64))
