@@ -159,13 +159,7 @@ func (c *core) takeAll(now int64) []job {
 	for t := range c.aside {
 		jobs = append(jobs, t)
 	}
-	for {
-		j, ok := c.queue.Take()
-		if !ok {
-			break
-		}
-		jobs = append(jobs, j)
-	}
+	jobs = append(jobs, c.queue.Drain()...)
 	for _, j := range jobs {
 		j.closeLocked(now)
 	}

@@ -6,7 +6,10 @@
 // that shares a Set holds a lock of its own.
 package schedule
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Never is the instant that does not come. A sum that does not fit becomes
 // Never, so that it fires late rather than early.
@@ -95,21 +98,35 @@ func (s *Set[T]) Pop(now int64) (e T, ok bool) {
 	if at := s.Next(); at > now || at == Never {
 		return e, false
 	}
-	return s.take(), true
-}
-
-// Take takes the first entry out whether it is due or not.
-func (s *Set[T]) Take() (e T, ok bool) {
-	if s.items.len == 0 {
-		return e, false
-	}
-	return s.take(), true
-}
-
-func (s *Set[T]) take() T {
-	e := s.items.at(0).entry
+	e = s.items.at(0).entry
 	s.removeAt(0)
-	return e
+	return e, true
+}
+
+// Drain takes every entry out and returns them in order, due or not. It sorts,
+// which for many is several times as fast as taking out one after another:
+// the heap moves places, and each lies in an entry's own memory.
+func (s *Set[T]) Drain() []T {
+	items := make([]item[T], s.items.len)
+	for i := range items {
+		items[i] = *s.items.at(i)
+	}
+	s.items = chunks[item[T]]{}
+	slices.SortFunc(items, func(a, b item[T]) int {
+		switch {
+		case a.before(&b):
+			return -1
+		case b.before(&a):
+			return 1
+		}
+		return 0
+	})
+	entries := make([]T, len(items))
+	for i, it := range items {
+		it.entry.Scheduled().place = 0
+		entries[i] = it.entry
+	}
+	return entries
 }
 
 // Remove takes e out, and returns false if it was not in.
