@@ -109,6 +109,31 @@ func TestRead(t *testing.T) {
 			type Pool struct, Depth int
 			type Pool struct, Name string
 			type Pool struct, Size int`},
+		{"SIG-1 what is hidden, or there twice, is not promoted", `
+			type X struct { y; z; F int }
+			type y struct { E; F string; *g[int] }
+			type z struct { E; deeper }
+			type deeper struct { g[string]; Z bool }
+			type g[T any] struct { G T }
+			type E struct { N int }
+			type V struct { y2; x2 }
+			type x2 struct { B int }
+			type y2 struct { x2 }`, `
+			type E struct
+			type E struct, N int
+			type V struct
+			type V struct, B int
+			type X struct
+			type X struct, F int
+			type X struct, G int
+			type X struct, Z bool`},
+		{"SIG-1 a struct may embed a pointer to itself", `
+			type X struct { *x }
+			type x struct { *x; N int }
+			func (x) Do() {}`, `
+			method (X) Do()
+			type X struct
+			type X struct, N int`},
 		{"SIG-1 interfaces show a method a line", `
 			import "context"
 			type Executor interface { Post(ctx context.Context, task func(context.Context)) error }
@@ -194,6 +219,10 @@ func TestFiles(t *testing.T) {
 			"a/b.txt":     {"func New() *B", "type B struct"},
 			"a/atest.txt": {"func Run(testing.TB)"},
 		}, r.Files)
+	})
+	t.Run("SIG-1 a file may hold an import alone", func(t *testing.T) {
+		r := read(t, map[string]string{"a/a.go": "package a\nfunc A() {}", "a/b.go": "package a\nimport _ \"fmt\""})
+		assert.Equal(t, []string{"func A()"}, r.Files["a.txt"])
 	})
 	t.Run("SIG-1 an import that no declaration needs is not loaded", func(t *testing.T) {
 		r := read(t, map[string]string{"a/a.go": `package a

@@ -193,7 +193,9 @@ func trim(f *ast.File) (*ast.File, []string) {
 				imports = append(imports, modtree.ImportPath(spec))
 			}
 		}
-		out.Decls = append(out.Decls, &kept)
+		if len(kept.Specs) > 0 { // a declaration of nothing has no end
+			out.Decls = append(out.Decls, &kept)
+		}
 	}
 	return &out, imports
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/token"
 	"go/types"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -72,7 +73,7 @@ func (w *writer) typeName(obj *types.TypeName) {
 	switch u := named.Underlying().(type) {
 	case *types.Struct:
 		w.line("%s struct", head)
-		w.fields("type "+obj.Name()+" struct", named, u)
+		w.fields("type "+obj.Name()+" struct", named, u, nil, nil)
 	case *types.Interface:
 		w.iface(head, "type "+obj.Name()+" interface", u)
 		return
@@ -83,9 +84,19 @@ func (w *writer) typeName(obj *types.TypeName) {
 }
 
 // fields records the exported fields of a struct. Those of an embedded struct
-// with an unexported name are promoted, hence the caller's too.
-func (w *writer) fields(prefix string, named *types.Named, st *types.Struct) {
-	for f := range st.Fields() {
+// with an unexported name are promoted, hence the caller's too: index says where
+// in named the struct is, and through is the embedded types on the way. A struct
+// may hold a pointer to itself, which promotes nothing that it has not got.
+func (w *writer) fields(prefix string, named *types.Named, st *types.Struct, index []int, through []types.Type) {
+	for i := range st.NumFields() {
+		f, at := st.Field(i), append(slices.Clip(index), i)
+		if f.Exported() {
+			// A field that a shallower one hides is not promoted, nor is
+			// one that is there twice.
+			if got, where, _ := types.LookupFieldOrMethod(named, true, w.pkg, f.Name()); got == nil || !slices.Equal(where, at) {
+				continue
+			}
+		}
 		switch {
 		case f.Embedded() && f.Exported():
 			w.line("%s, embedded %s", prefix, w.typ(f.Type()))
@@ -96,15 +107,16 @@ func (w *writer) fields(prefix string, named *types.Named, st *types.Struct) {
 				continue
 			}
 			w.internal = false // type arguments that nobody outside can see
-			if inner, ok := deref(f.Type()).Underlying().(*types.Struct); ok {
-				w.fields(prefix, named, inner)
+			t := deref(f.Type())
+			if generic, ok := t.(*types.Named); ok {
+				t = generic.Origin()
+			}
+			inner, ok := deref(f.Type()).Underlying().(*types.Struct)
+			if ok && !slices.Contains(through, t) {
+				w.fields(prefix, named, inner, at, append(slices.Clip(through), t))
 			}
 		case f.Exported():
-			// A field that a shallower one hides is not promoted.
-			got, _, _ := types.LookupFieldOrMethod(named, true, w.pkg, f.Name())
-			if got != nil && got.Pos() == f.Pos() {
-				w.line("%s, %s %s", prefix, f.Name(), w.typ(f.Type()))
-			}
+			w.line("%s, %s %s", prefix, f.Name(), w.typ(f.Type()))
 		}
 	}
 }

@@ -233,7 +233,7 @@ func Play(t tester, data []byte) {
 }
 
 func FuzzSet(f *testing.F) {
-	_ = []any{[]byte{0, 5, 3, 0, 2, 4, 0, 5, 9, 6, 255}}
-	_ = []any{[]byte{1, 255, 1, 0, 8, 0, 3, 7, 1}}
+	f.Add([]byte{0, 5, 3, 0, 2, 4, 0, 5, 9, 6, 255})
+	f.Add([]byte{1, 255, 1, 0, 8, 0, 3, 7, 1, 7, 2, 255})
 	f.Fuzz(func(t *testing.T, data []byte) { Play(t, data[:min(len(data), 200)]) })
 }
