@@ -8,6 +8,7 @@
 //     sequential models.
 //   - planted has patches, each of which breaks the library in one place, and a
 //     test that sees to it that sim finds them.
+//   - soak keeps everything under load for long, and demands that nothing grows.
 //   - edge goes to the bounds: a million of one thing, a full disk, a limit of
 //     memory, a process that is told to stop.
 //
