@@ -1,6 +1,7 @@
 package main
 
 import (
+	"image/color"
 	"path/filepath"
 
 	"gonum.org/v1/plot"
@@ -8,6 +9,13 @@ import (
 	"gonum.org/v1/plot/plotutil"
 	"gonum.org/v1/plot/vg"
 )
+
+// palette is that of Okabe and Ito (Color Universal Design, 2008) without its
+// yellow: whoever sees no red or no green can tell its colors apart.
+var palette = []color.RGBA{
+	{0xe6, 0x9f, 0x00, 0xff}, {0x56, 0xb4, 0xe9, 0xff}, {0x00, 0x9e, 0x73, 0xff}, {0x00, 0x72, 0xb2, 0xff},
+	{0xd5, 0x5e, 0x00, 0xff}, {0xcc, 0x79, 0xa7, 0xff}, {0x00, 0x00, 0x00, 0xff},
+}
 
 // A chart is one plot over the time of a run.
 type chart struct {
@@ -65,7 +73,7 @@ func (c chart) write(dir string) error {
 	if c.logarithmic {
 		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
 	}
-	most, color := 0.0, -1
+	most, hue := 0.0, -1
 	for _, l := range c.lines {
 		points := make(plotter.XYs, len(l.values))
 		for i, v := range l.values {
@@ -77,12 +85,12 @@ func (c chart) write(dir string) error {
 			return err
 		}
 		if l.name != "" {
-			color++
+			hue++
 			p.Legend.Add(l.name, line)
 		} else { // goes with the line before
 			line.Dashes = plotutil.Dashes(1)
 		}
-		line.Color = plotutil.Color(color)
+		line.Color = palette[hue%len(palette)]
 		p.Add(line)
 	}
 	if c.logarithmic {
