@@ -88,24 +88,26 @@ func (r *requests) play(c *player) {
 		r.entered("retry", err)
 	case 4:
 		f := r.client.Get(ctx, r.server.URL+"/slow")
-		select {
-		case <-time.After(time.Duration(c.IntN(10)) * time.Millisecond):
-		case <-f.Done():
-		}
+		settledWithin(f, time.Duration(c.IntN(10))*time.Millisecond)
 		f.Cancel(errLeft)
 		_, err := f.Await(c)
 		r.entered("slow", err)
 	case 5:
 		f := r.client.Get(ctx, r.server.URL+"/late")
-		select {
-		case <-time.After(time.Duration(c.IntN(4)) * time.Millisecond):
-		case <-f.Done():
-		}
+		settledWithin(f, time.Duration(c.IntN(4))*time.Millisecond)
 		f.Abandon(errLeft)
 		resp, err := f.Await(c)
 		if r.entered("late", err) {
 			_ = resp.Body.Close() // it was faster
 		}
+	}
+}
+
+// settledWithin waits for f, for a while.
+func settledWithin(f *future.Future[*http.Response], d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-f.Done():
 	}
 }
 
