@@ -106,8 +106,10 @@ func (r *run) rest(m *meter) {
 		d.rest(ctx)
 	}
 	at := m.measure(ctx, time.Since(r.began))
+	moment, stop := context.WithTimeout(ctx, 5*time.Second)
+	defer stop()
 	var s string
-	if !eventually(ctx, func() bool { // a tick may be running
+	if !eventually(moment, func() bool { // a tick may be running
 		s = stacks()
 		return !strings.Contains(s, `"job"`) && !strings.Contains(s, `"stray"`)
 	}) {
