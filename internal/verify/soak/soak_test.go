@@ -21,7 +21,7 @@ func discard(string, ...any) {}
 
 // TestSoak plays every desk for a moment: the books balance.
 func TestSoak(t *testing.T) {
-	r, err := soak(4*time.Second, time.Second, openings, discard)
+	r, err := soak(3*time.Second, 300*time.Millisecond, openings, discard)
 	if err != nil {
 		t.Fatal(err)
 	}
