@@ -52,8 +52,7 @@ type core struct {
 	ends     [stateMask + 1]uint64
 
 	closing   bool
-	alive     int           // goroutines of the pool, and one for the timer
-	changed   chan struct{} // closed and replaced when calls from inside have nothing to wait for any more
+	alive     int // goroutines of the pool, and one for the timer
 	inside    []*insideCall
 	calling   int           // seats with calls, of goroutines that live
 	escalated chan struct{} // nil until shutdown escalates; closed when every discard is settled
@@ -75,7 +74,6 @@ func newCore(cfg Config) (*core, error) {
 		errFull:   &RejectedError{Pool: cfg.Name, Reason: ErrQueueFull, Size: cfg.Size, QueueLimit: cfg.QueueLimit},
 		errClosed: &RejectedError{Pool: cfg.Name, Reason: ErrClosed, Size: cfg.Size, QueueLimit: cfg.QueueLimit},
 		alive:     cfg.Size + 1,
-		changed:   make(chan struct{}),
 		done:      make(chan struct{}),
 	}
 	c.life, c.end = context.WithCancelCause(context.Background())

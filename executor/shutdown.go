@@ -36,7 +36,9 @@ func (b bound) cause() (cause, err error) {
 type insideCall struct {
 	seats []*seat // the caller's, and those whose slots it runs on
 	timer bool    // the caller is the timer's goroutine
-	rest  bool    // all others had ended at some instant
+
+	rest   chan struct{} // closed when all others had ended at some instant
+	rested bool
 }
 
 // shutdown closes the pool and waits within b; see Pool.Shutdown.
@@ -64,39 +66,22 @@ func (c *core) close() {
 // await waits until the pool has ended, or all of it that a call from inside
 // can wait for. At the end of b it escalates.
 func (c *core) await(b bound) error {
-	call := c.callFromInside()
-	if call == nil {
-		select {
-		case <-c.done:
-			return nil
-		case <-b.ctx.Done():
-		case <-b.expired:
-		}
-		select {
-		case <-c.done: // a pool that has ended wins over a ctx that has
-			return nil
-		default:
-			return c.giveUp(b)
-		}
+	ended := c.done
+	if call := c.callFromInside(); call != nil {
+		defer c.leaveCall(call)
+		ended = call.rest
 	}
-	defer c.leaveCall(call)
-	for over := false; ; {
-		c.mu.Lock()
-		rest, changed := call.rest, c.changed
-		c.mu.Unlock()
-		switch {
-		case rest:
-			return nil
-		case over:
-			return c.giveUp(b)
-		}
-		select {
-		case <-changed:
-		case <-b.ctx.Done():
-			over = true // unless all the rest has ended
-		case <-b.expired:
-			over = true
-		}
+	select {
+	case <-ended:
+		return nil
+	case <-b.ctx.Done():
+	case <-b.expired:
+	}
+	select {
+	case <-ended: // what has ended wins over a ctx that has
+		return nil
+	default:
+		return c.giveUp(b)
 	}
 }
 
@@ -113,6 +98,7 @@ func (c *core) callFromInside() *insideCall {
 	if !call.timer && call.seats == nil {
 		return nil
 	}
+	call.rest = make(chan struct{})
 	for _, s := range call.seats {
 		c.callsLocked(s, 1)
 	}
@@ -186,10 +172,11 @@ func (c *core) changedLocked() {
 		return
 	}
 	for _, call := range c.inside {
-		call.rest = true
+		if !call.rested {
+			call.rested = true
+			close(call.rest)
+		}
 	}
-	close(c.changed)
-	c.changed = make(chan struct{})
 }
 
 // enterLocked counts a goroutine that is about to start.
