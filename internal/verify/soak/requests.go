@@ -130,19 +130,10 @@ func (r *requests) entered(verb string, err error) bool {
 	return false
 }
 
-func (r *requests) watch() int {
-	s := r.pool.Stats()
-	if s.Accepted != uint64(s.Queued+s.Running)+s.Finished+s.Panicked+s.Exited+s.Skipped+s.Discarded {
-		r.bad("the numbers do not add up: %+v", s)
-	}
-	return s.Queued
-}
+func (r *requests) watch() int { return r.addsUp(r.pool) }
 
 func (r *requests) rest(ctx context.Context) {
-	if !eventually(ctx, func() bool { s := r.pool.Stats(); return s.Queued == 0 && s.Running == 0 }) {
-		r.bad("the pool does not come to rest: %+v", r.pool.Stats())
-	}
-	r.watch()
+	r.comesToRest(ctx, r.pool)
 	r.equal("bodies closed", r.bodies.closed.Load(), r.bodies.opened.Load())
 	r.equal("panics", r.pool.Stats().Panicked, 0)
 	r.http.CloseIdleConnections()

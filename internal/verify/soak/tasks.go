@@ -241,22 +241,11 @@ func (t *tasks) patient(c *player) {
 	}
 }
 
-func (t *tasks) watch() int {
-	s := t.pool.Stats()
-	if s.Attempted != s.Accepted+s.Rejected ||
-		s.Accepted != uint64(s.Queued+s.Running)+s.Finished+s.Panicked+s.Exited+s.Skipped+s.Discarded ||
-		s.Queued > s.QueueLimit || s.Running-s.Lent > s.Size {
-		t.bad("the numbers do not add up: %+v", s)
-	}
-	return s.Queued
-}
+func (t *tasks) watch() int { return t.addsUp(t.pool) }
 
 func (t *tasks) rest(ctx context.Context) {
-	if !eventually(ctx, func() bool { s := t.pool.Stats(); return s.Queued == 0 && s.Running == 0 }) {
-		t.bad("the pool does not come to rest: %+v", t.pool.Stats())
-	}
+	t.comesToRest(ctx, t.pool)
 	s := t.pool.Stats()
-	t.watch()
 	t.equal("posts begun", t.started.Load(), t.posted.Load())
 	t.equal("panics", s.Panicked, t.panicked.Load())
 	t.equal("exits", s.Exited, t.exited.Load())
